@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "api/status.h"
+#include "loader/hidden_arguments.h"
 
 using namespace lockstep;
 using namespace lockstep::api;
@@ -88,18 +89,8 @@ void lockstep_arguments::check_complete() const {
 std::vector<std::byte> lockstep_arguments::with_local_offsets(uint32_t static_lds,
                                                               uint32_t& dynamic_lds) const {
   std::vector<std::byte> out = segment;
-  uint64_t at = static_lds;
-  for (size_t i = 0; i < kernel->arguments.size(); ++i) {
-    const loader::Argument& a = *kernel->arguments[i];
-    if (a.kind != loader::ValueKind::dynamic_shared_pointer || local_bytes[i] == 0) continue;
-    uint64_t align = std::clamp<uint64_t>(a.pointee_align, 1, 4096);
-    at = (at + align - 1) / align * align;
-    uint32_t offset = static_cast<uint32_t>(at);
-    if (a.offset <= out.size() && out.size() - a.offset >= sizeof offset)
-      std::memcpy(out.data() + a.offset, &offset, sizeof offset);
-    at += local_bytes[i];
-  }
-  uint64_t total = at - static_lds + dynamic_lds;
+  const uint64_t total =
+      loader::fill_local_offsets(kernel->arguments, local_bytes, static_lds, out) + dynamic_lds;
   if (total > UINT32_MAX)
     throw Failure(LOCKSTEP_INVALID_ARGUMENT,
                   "dynamic LDS of " + std::to_string(total) + " bytes is too much");

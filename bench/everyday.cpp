@@ -129,7 +129,7 @@ Workload halves() {
 }  // namespace
 
 std::span<const WorkloadMaker> everyday_workloads() {
-  static constexpr WorkloadMaker kMakers[] = {
+  static const WorkloadMaker kMakers[] = {
       {"floyd", floyd},
       {"lu_step", lu_step},
       {"bilateral", bilateral},

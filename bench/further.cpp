@@ -118,7 +118,7 @@ Workload rotations() {
 }  // namespace
 
 std::span<const WorkloadMaker> further_workloads() {
-  static constexpr WorkloadMaker kMakers[] = {
+  static const WorkloadMaker kMakers[] = {
       {"kmeans", kmeans},
       {"hotspot", hotspot},
       {"lbm", lbm},

@@ -151,7 +151,7 @@ Workload colours() {
 }  // namespace
 
 std::span<const WorkloadMaker> more_workloads() {
-  static constexpr WorkloadMaker kMakers[] = {
+  static const WorkloadMaker kMakers[] = {
       {"binomial", binomial},
       {"chacha", chacha},
       {"xxhash", xxhash},

@@ -138,7 +138,7 @@ Workload pixel_index() {
 }  // namespace
 
 std::span<const WorkloadMaker> other_workloads() {
-  static constexpr WorkloadMaker kMakers[] = {
+  static const WorkloadMaker kMakers[] = {
       {"mirror_blur", mirror_blur},
       {"erode", erode},
       {"srad", srad},

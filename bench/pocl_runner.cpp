@@ -42,10 +42,7 @@ class PoclRunner final : public Runner {
     check(status, "clCreateContext");
     queue_ = clCreateCommandQueue(context_, device, 0, &status);
     check(status, "clCreateCommandQueue");
-    program_ =
-        clCreateProgramWithSource(context_, 1, const_cast<const char**>(&workload_.source), nullptr, &status);
-    check(status, "clCreateProgramWithSource");
-    check(clBuildProgram(program_, 1, &device, "", nullptr, nullptr), "clBuildProgram");
+    build(device);
     kernel_ = clCreateKernel(program_, workload.kernel.c_str(), &status);
     check(status, "clCreateKernel");
     for (const auto& contents : workload.buffers) {
@@ -56,10 +53,12 @@ class PoclRunner final : public Runner {
     }
     for (cl_uint i = 0; i < workload.arguments.size(); ++i) {
       const Argument& argument = workload.arguments[i];
-      check(argument.buffer >= 0
-                ? clSetKernelArg(kernel_, i, sizeof(cl_mem), &buffers_[static_cast<size_t>(argument.buffer)])
-                : clSetKernelArg(kernel_, i, argument.value.size(), argument.value.data()),
-            "clSetKernelArg");
+      if (argument.buffer >= 0)
+        set(i, sizeof(cl_mem), &buffers_[static_cast<size_t>(argument.buffer)]);
+      else if (argument.local_bytes != 0)
+        set(i, argument.local_bytes, nullptr);
+      else
+        set(i, argument.value.size(), argument.value.data());
     }
   }
 
@@ -95,6 +94,30 @@ class PoclRunner final : public Runner {
   }
 
  private:
+  void build(cl_device_id device) {
+    const char* source = workload_.source.c_str();
+    cl_int status;
+    program_ = clCreateProgramWithSource(context_, 1, &source, nullptr, &status);
+    check(status, "clCreateProgramWithSource");
+    std::string options;
+    for (const std::string& option : workload_.options) {
+      // It splits them there, whatever quotes there are.
+      if (option.find(' ') != std::string::npos)
+        throw std::runtime_error("PoCL takes no option with a blank: " + option);
+      options += (options.empty() ? "" : " ") + option;
+    }
+    status = clBuildProgram(program_, 1, &device, options.c_str(), nullptr, nullptr);
+    if (status == CL_SUCCESS) return;
+    size_t length = 0;
+    clGetProgramBuildInfo(program_, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &length);
+    std::string log(length, '\0');
+    clGetProgramBuildInfo(program_, device, CL_PROGRAM_BUILD_LOG, length, log.data(), nullptr);
+    throw std::runtime_error("PoCL cannot compile it: " + log);
+  }
+  void set(cl_uint number, size_t bytes, const void* value) {
+    check(clSetKernelArg(kernel_, number, bytes, value), "clSetKernelArg");
+  }
+
   const Workload& workload_;
   cl_context context_ = nullptr;
   cl_command_queue queue_ = nullptr;

@@ -19,7 +19,7 @@ namespace lockstep::bench {
 namespace {
 
 struct Settings {
-  std::string only, json;
+  std::string only, json, file;
   unsigned rounds = 7;
   bool all_threads = false, with_interpreter = true, takes_least = false;
 };
@@ -100,9 +100,9 @@ struct Row {
   machine::Translation translation;
 };
 
-Row measure(const Workload& workload, const Settings& settings) {
+Row measure(const std::string& name, const Workload& workload, const Settings& settings) {
   Row row;
-  row.kernel = workload.kernel;
+  row.kernel = name;
   const unsigned threads = settings.all_threads ? 0 : 1;
   const bool processor_time = !settings.all_threads;
   auto translator = lockstep_runner(workload, machine::EngineKind::translator, threads);
@@ -189,6 +189,7 @@ int main(int argc, char** argv) {
   CLI::App* sets = app.add_option_group("kernels", "of another file than kernels.h")->require_option(0, 1);
   for (const WorkloadSet& set : kSets)
     sets->add_flag_callback(set.flag, [&] { workloads = set.workloads; }, set.file);
+  sets->add_option("--file", settings.file, "of your own, which this JSON file describes");
   app.add_option("--only", settings.only, "kernels with this in their name");
   app.add_option("--rounds", settings.rounds, "runs of each that the medians are of")
       ->check(CLI::Range(1, 1000));
@@ -201,14 +202,22 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (!settings.all_threads) stay_on_one_processor();
   try {
+    std::vector<WorkloadMaker> own;
+    if (!settings.file.empty()) own = own_kernels(settings.file);
+    const std::span<const WorkloadMaker> makers = settings.file.empty() ? workloads() : own;
     std::printf("milliseconds, %s\n", settings.all_threads ? "all threads" : "one thread, processor time");
     std::printf("%-14s %9s %9s %9s %9s %9s %8s %7s %8s %6s %8s\n", "kernel", "interp.", "first run",
                 "translated", "PoCL", "PoCL/tr.", "int./tr.", "instrs", "transl.", "int. %", "int. G/s");
     std::vector<Row> rows;
-    for (const WorkloadMaker& maker : workloads()) {
-      if (std::string_view(maker.name).find(settings.only) == std::string_view::npos) continue;
-      const Workload workload = maker.make();
-      rows.push_back(measure(workload, settings));
+    for (const WorkloadMaker& maker : makers) {
+      if (maker.name.find(settings.only) == std::string::npos) continue;
+      try {
+        const Workload workload = maker.make();
+        rows.push_back(measure(maker.name, workload, settings));
+      } catch (const std::exception& error) {
+        const std::string where = settings.file.empty() ? "" : settings.file + ": ";
+        throw std::runtime_error(where + "kernel '" + maker.name + "': " + error.what());
+      }
       print(rows.back());
     }
     std::vector<double> ratios;

@@ -450,7 +450,7 @@ Workload tiny() {
 }  // namespace
 
 std::span<const WorkloadMaker> main_workloads() {
-  static constexpr WorkloadMaker kMakers[] = {
+  static const WorkloadMaker kMakers[] = {
       {"saxpy", saxpy},
       {"mandelbrot", mandelbrot},
       {"sgemm", [] { return matrix_product("sgemm", 512); }},

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,12 +18,15 @@ namespace lockstep::bench {
 using Words = std::vector<uint32_t>;
 
 struct Argument {
-  int buffer = -1;               // index, or
-  std::vector<std::byte> value;  // a scalar
+  int buffer = -1;                    // index, or
+  std::vector<std::byte> value = {};  // a scalar, or
+  uint32_t local_bytes = 0;           // of LDS
 };
 
 struct Workload {
-  const char* source = nullptr;  // OpenCL C
+  std::string source;                // OpenCL C
+  std::string file = "kernels.cl";   // what compilers call it
+  std::vector<std::string> options;  // of both compilers
   std::string kernel;
   unsigned dimensions = 1;
   std::array<uint32_t, 3> grid{1, 1, 1}, group{1, 1, 1};  // work-items
@@ -35,7 +39,7 @@ struct Workload {
   enum class Result : uint8_t { integers, floats, doubles } kind = Result::floats;
 
   void buffer(Words contents) {
-    arguments.push_back({static_cast<int>(buffers.size()), {}});
+    arguments.push_back({.buffer = static_cast<int>(buffers.size())});
     buffers.push_back(std::move(contents));
   }
   template <class T>
@@ -52,8 +56,8 @@ Words random_integers(size_t count, unsigned seed, uint32_t below = 0);
 
 // A workload of a name, made when it is asked for.
 struct WorkloadMaker {
-  const char* name;
-  Workload (*make)();
+  std::string name;
+  std::function<Workload()> make;
 };
 
 // Those of kernels.h, everyday_kernels.h, further_kernels.h, other_kernels.h and more_kernels.h.
@@ -62,6 +66,8 @@ std::span<const WorkloadMaker> everyday_workloads();
 std::span<const WorkloadMaker> further_workloads();
 std::span<const WorkloadMaker> other_workloads();
 std::span<const WorkloadMaker> more_workloads();
+// Those of a JSON file (docs/translator-speed.md). Throws where it is not as it should be.
+std::vector<WorkloadMaker> own_kernels(const std::string& path);
 
 class Runner {
  public:

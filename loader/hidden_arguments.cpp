@@ -1,5 +1,6 @@
 #include "loader/hidden_arguments.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -76,6 +77,22 @@ Result<void> fill_hidden_arguments(const KernelMetadata& kernel, const HiddenVal
     std::memcpy(kernarg.data() + a.offset, &value, a.size);
   }
   return {};
+}
+
+uint64_t fill_local_offsets(std::span<const Argument* const> arguments, std::span<const uint32_t> bytes,
+                            uint32_t static_lds, std::span<std::byte> kernarg) {
+  uint64_t at = static_lds;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& a = *arguments[i];
+    if (a.kind != ValueKind::dynamic_shared_pointer || bytes[i] == 0) continue;
+    const uint64_t align = std::clamp<uint64_t>(a.pointee_align, 1, 4096);
+    at = (at + align - 1) / align * align;
+    const auto offset = static_cast<uint32_t>(at);
+    if (a.offset <= kernarg.size() && kernarg.size() - a.offset >= sizeof offset)
+      std::memcpy(kernarg.data() + a.offset, &offset, sizeof offset);
+    at += bytes[i];
+  }
+  return at - static_lds;
 }
 
 }  // namespace lockstep::loader

@@ -1,5 +1,5 @@
 // Fills what the runtime, not the caller, owes a kernel: the hidden arguments at the end of its argument
-// segment.
+// segment, and the places of its `local` arguments.
 #pragma once
 
 #include <array>
@@ -34,5 +34,10 @@ struct HiddenValues {
 // contain.
 Result<void> fill_hidden_arguments(const KernelMetadata& kernel, const HiddenValues& values,
                                    std::span<std::byte> kernarg);
+
+// Writes where in LDS each `local` argument begins, behind the kernel's static LDS, as `bytes` of each
+// argument say; those of 0 bytes are left as they are. How much dynamic LDS that takes.
+uint64_t fill_local_offsets(std::span<const Argument* const> arguments, std::span<const uint32_t> bytes,
+                            uint32_t static_lds, std::span<std::byte> kernarg);
 
 }  // namespace lockstep::loader

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "loader/hidden_arguments.h"
@@ -430,6 +432,34 @@ TEST(CodeObject, EveryTruncationIsAnErrorOrHarmless) {
       EXPECT_FALSE(o.error().message().empty());
     }
   }
+}
+
+// Each behind the one before it, at a multiple of what it points to; what has no bytes, no place for an
+// offset or is none of them is left alone.
+TEST(LocalArguments, HaveTheirPlacesBehindStaticLds) {
+  const auto argument = [](ValueKind kind, uint32_t offset, uint32_t align) {
+    Argument a;
+    a.kind = kind;
+    a.offset = offset;
+    a.pointee_align = align;
+    return a;
+  };
+  const Argument all[] = {
+      argument(ValueKind::global_buffer, 0, 4),           argument(ValueKind::dynamic_shared_pointer, 8, 16),
+      argument(ValueKind::dynamic_shared_pointer, 12, 1), argument(ValueKind::dynamic_shared_pointer, 16, 8),
+      argument(ValueKind::dynamic_shared_pointer, 20, 4), argument(ValueKind::dynamic_shared_pointer, 26, 4)};
+  std::vector<const Argument*> pointers;
+  for (const Argument& a : all) pointers.push_back(&a);
+  const uint32_t bytes[] = {0, 5, 3, 16, 0, 8};
+  std::vector<std::byte> segment(28, std::byte{0xee});
+  // 4 static bytes; 16 to 21, 21 to 24, 24 to 40, 40 to 48.
+  EXPECT_EQ(fill_local_offsets(pointers, bytes, 4, segment), 44u);
+  uint32_t words[7];
+  std::memcpy(words, segment.data(), sizeof words);
+  EXPECT_EQ(words[2], 16u);
+  EXPECT_EQ(words[3], 21u);
+  EXPECT_EQ(words[4], 24u);
+  for (const unsigned untouched : {0u, 1u, 5u, 6u}) EXPECT_EQ(words[untouched], 0xeeeeeeeeu) << untouched;
 }
 
 }  // namespace
