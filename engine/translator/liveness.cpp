@@ -231,11 +231,15 @@ bool stores_registers_at_exits_only(const Routine& routine) {
 
 LiveSets live_out(const Block& block, const Facts& facts) {
   LiveSets live;
-  for (int successor : {block.taken, block.next}) {
-    if (successor < 0) continue;
-    live.on |= facts.blocks[static_cast<unsigned>(successor)].live_in.on;
-    live.off |= facts.blocks[static_cast<unsigned>(successor)].live_in.off;
-  }
+  const auto add = [&](int successor, bool has_no_lanes) {
+    if (successor < 0) return;
+    const LiveSets& there = facts.blocks[static_cast<unsigned>(successor)].live_in;
+    live.on |= has_no_lanes ? there.on & ~all_vgprs() : there.on;
+    live.off |= there.off;
+  };
+  // What reads VGPRs where no lane is on reads nothing.
+  add(block.taken, block.is_taken_without_lanes);
+  add(block.next, block.goes_on_without_lanes);
   return live;
 }
 

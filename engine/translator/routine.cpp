@@ -378,6 +378,8 @@ class RoutineSearch::Finder {
       if (last.kind == NodeKind::branch) {
         const int64_t target = branch_target(last);
         block.taken = go_to(target, false);
+        block.is_taken_without_lanes = last.instruction.row->opcode == isa::Opcode::s_cbranch_execz;
+        block.goes_on_without_lanes = last.instruction.row->opcode == isa::Opcode::s_cbranch_execnz;
         // Backward: a wave whose budget is used up leaves here, and enters here again.
         if (target <= last.offset) routine.blocks[static_cast<unsigned>(block.taken)].is_entry = true;
       } else if (names_its_target(last)) {

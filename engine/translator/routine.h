@@ -67,7 +67,9 @@ struct Block {
   int64_t offset = 0;            // of its first instruction
   int taken = -1;                // block that the branch at the end goes to, if there is one
   int next = -1;                 // block that follows, if control can fall through (or resume there)
-  std::vector<unsigned> jumps;   // likely targets of the jump at the end
+  // EXEC is zero then: s_cbranch_execz and s_cbranch_execnz.
+  bool is_taken_without_lanes = false, goes_on_without_lanes = false;
+  std::vector<unsigned> jumps;  // likely targets of the jump at the end
   unsigned piece = 0;
   std::vector<unsigned> predecessors;  // in the same piece
   // Where run() may start: the kernel's entry, behind barriers, steps and calls, functions, loop headers, and
