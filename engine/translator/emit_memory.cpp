@@ -356,7 +356,7 @@ void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
     accesses.pop_back();
   }
   const unsigned dwords = shape.registers();
-  const bool is_consecutive = stride == shape.bytes;
+  const bool is_consecutive = stride == shape.bytes && shape.bytes >= 4;
   std::vector<std::pair<unsigned, Value*>> writes;
   for (const LdsAccess& access : accesses) {
     Value* pointer = ir_.CreateGEP(ir_.getInt8Ty(), lds_, ir_.CreateAdd(first, ir_.getInt64(access.offset)));

@@ -124,7 +124,8 @@ std::optional<uint32_t> lds_stride(const Node& node, const State& state, const L
   const isa::AccessShape shape = isa::access_shape(node.instruction.row->opcode);
   const bool is_load = shape.kind == isa::AccessShape::Kind::load;
   const unsigned address = node.instruction.find(Role::addr)->vgpr();
-  if (shape.bytes < 4) return std::nullopt;
+  // Bytes and shorts are loaded together, but to a half of a register.
+  if (shape.bytes < 4 && (!is_load || shape.part != isa::RegisterPart::whole)) return std::nullopt;
   std::optional<uint32_t> stride;
   if (!state.varying[address])
     stride = 0;
@@ -132,6 +133,7 @@ std::optional<uint32_t> lds_stride(const Node& node, const State& state, const L
     stride = static_cast<uint32_t>(known->stride);  // of those that count down none is so short
   else if (!state.loaded[address])
     stride = shape.bytes;
+  if (stride && *stride != 0 && shape.bytes < 4) return are_parts(shape, *stride) ? stride : std::nullopt;
   if (!stride || *stride % 4 != 0 || *stride / 4 > kMostDwordsApart) return std::nullopt;
   if (!is_load && *stride < shape.bytes) return std::nullopt;
   return stride;

@@ -34,11 +34,17 @@ TEST(Lds, StridesAreGuessed) {
   EXPECT_EQ(guess(x + "v_mul_u32_u24 v1, 24, v1\nds_load_b64 v[2:3], v1"), 24u);
   EXPECT_EQ(guess(y + "v_lshlrev_b32 v1, 4, v1\nds_load_b128 v[4:7], v1"), 0u);
   EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 4, v1\nds_store_b64 v1, v[2:3]"), 16u);
-  // Too far apart, in the way of one another, not words, from memory.
+  EXPECT_EQ(guess(x + "ds_load_u8 v2, v1"), 1u);
+  EXPECT_EQ(guess(x + "ds_load_i16 v2, v1"), 1u);
+  EXPECT_EQ(guess(x + "v_mul_u32_u24 v1, 3, v1\nds_load_i8 v2, v1"), 3u);
+  // Too far apart, in the way of one another, parts of registers, from memory.
   EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 8, v1\nds_load_b32 v2, v1"), std::nullopt);
   EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 2, v1\nds_store_b64 v1, v[2:3]"), std::nullopt);
   EXPECT_EQ(guess(y + "ds_store_b32 v1, v2"), std::nullopt);
-  EXPECT_EQ(guess(x + "ds_load_u16 v2, v1"), std::nullopt);
+  EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 3, v1\nds_load_u8 v2, v1"), std::nullopt);
+  EXPECT_EQ(guess(x + "ds_load_u8_d16 v2, v1"), std::nullopt);
+  EXPECT_EQ(guess(x + "ds_load_u16_d16_hi v2, v1"), std::nullopt);
+  EXPECT_EQ(guess(x + "ds_store_b8 v1, v2"), std::nullopt);
   EXPECT_EQ(guess(x + "global_load_b32 v1, v1, s[2:3]\ns_waitcnt vmcnt(0)\nds_load_b32 v2, v1"),
             std::nullopt);
 }
@@ -58,12 +64,15 @@ TEST(Lds, AccessesAreTheInterpreters) {
       "ds_store_b96 v1, v[2:4]",
       "ds_store_2addr_b32 v1, v2, v3 offset0:1 offset1:2",
       "ds_load_u16 v5, v1\nds_load_b32 v6, v1",
+      "ds_load_u8 v4, v1 offset:3\nds_load_i8 v5, v1",
+      "ds_load_i16 v4, v1 offset:1\nds_load_u16 v5, v1 offset:2",
+      "ds_store_b8 v1, v2 offset:1\nds_load_i8 v5, v1",
   };
   EnginePair engines({.seed = 1}), partial({.exec = 0xf0f7'7fff, .seed = 2});
   // Where EXEC has been written, stores may be of some lanes.
   for (const std::string narrowed : {"", "s_and_b32 exec_lo, exec_lo, 0xfff7ffff\n"})
     for (const std::string& access : accesses) {
-      for (const unsigned stride : {0u, 4u, 8u, 12u, 16u, 20u, 32u, 36u}) {
+      for (const unsigned stride : {0u, 1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 20u, 32u, 36u}) {
         const std::string code = "v_mul_u32_u24 v1, " + std::to_string(stride) + ", v0\n" + narrowed +
                                  access + "\ns_waitcnt lgkmcnt(0)\nv_add_nc_u32 v10, v4, v5";
         // From the begin on; where the last lanes are out of range; and where one lane is not as guessed.
