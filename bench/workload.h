@@ -84,5 +84,7 @@ std::unique_ptr<Runner> lockstep_runner(const Workload& workload, machine::Engin
                                         unsigned threads);
 // Null if there is no PoCL. One compute unit or all of them.
 std::unique_ptr<Runner> pocl_runner(const Workload& workload, bool one_unit);
+// Null if there is no such loop for it. On one thread.
+std::unique_ptr<Runner> hand_runner(const Workload& workload);
 
 }  // namespace lockstep::bench
