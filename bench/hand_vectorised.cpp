@@ -73,14 +73,15 @@ void nbody(const Workload& workload, const Buffers& buffers) {
   const auto softening = number<float>(workload, 3);
   for (uint32_t first = 0; first + kAtOnce <= n; first += kAtOnce) {
     alignas(64) float px[kAtOnce], py[kAtOnce], pz[kAtOnce], x[kAtOnce] = {}, y[kAtOnce] = {},
-                                                            z[kAtOnce] = {};
+                                                             z[kAtOnce] = {};
     for (uint32_t k = 0; k < kAtOnce; ++k) {
       px[k] = bodies[4 * (first + k)];
       py[k] = bodies[4 * (first + k) + 1];
       pz[k] = bodies[4 * (first + k) + 2];
     }
     for (uint32_t j = 0; j < n; ++j) {
-      const float qx = bodies[4 * j], qy = bodies[4 * j + 1], qz = bodies[4 * j + 2], mass = bodies[4 * j + 3];
+      const float qx = bodies[4 * j], qy = bodies[4 * j + 1], qz = bodies[4 * j + 2],
+                  mass = bodies[4 * j + 3];
 #pragma clang loop vectorize_width(16) unroll(full)
       for (uint32_t k = 0; k < kAtOnce; ++k) {
         const float dx = qx - px[k], dy = qy - py[k], dz = qz - pz[k];
@@ -104,8 +105,7 @@ void histogram(const Workload& workload, const Buffers& buffers) {
   const size_t size = workload.buffers[0].size();
   for (size_t i = 0; i + 4 <= size; i += 4)
     for (size_t k = 0; k < 4; ++k) ++counts[k][buffers[0][i + k] >> 8 & 255];
-  for (size_t i = 0; i < 256; ++i)
-    buffers[1][i] += counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
+  for (size_t i = 0; i < 256; ++i) buffers[1][i] += counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
 }
 
 void hash64(const Workload& workload, const Buffers& buffers) {
@@ -137,8 +137,11 @@ void hash64(const Workload& workload, const Buffers& buffers) {
 constexpr struct {
   const char* kernel;
   void (*run)(const Workload& workload, const Buffers& buffers);
-} kLoops[] = {
-    {"saxpy", saxpy}, {"mandelbrot", mandelbrot}, {"nbody", nbody}, {"histogram", histogram}, {"hash64", hash64}};
+} kLoops[] = {{"saxpy", saxpy},
+              {"mandelbrot", mandelbrot},
+              {"nbody", nbody},
+              {"histogram", histogram},
+              {"hash64", hash64}};
 
 class HandRunner final : public Runner {
  public:
