@@ -1,11 +1,7 @@
 // What loops in C++ take that are vectorised for this processor: the bound that translated code is measured
 // against. Results are those of the kernels, but for roundings.
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 
 #include "bench/workload.h"
 
@@ -14,7 +10,7 @@ namespace {
 
 using Lanes = float __attribute__((ext_vector_type(16)));
 using LaneWords = int32_t __attribute__((ext_vector_type(16)));
-using Buffers = std::vector<uint32_t*>;
+using Buffers = std::vector<Pages>;
 
 template <class T>
 T number(const Workload& workload, size_t argument) {
@@ -24,8 +20,8 @@ T number(const Workload& workload, size_t argument) {
 }
 
 void saxpy(const Workload& workload, const Buffers& buffers) {
-  const auto* x = reinterpret_cast<const float*>(buffers[0]);
-  auto* y = reinterpret_cast<float*>(buffers[1]);
+  const auto* x = reinterpret_cast<const float*>(buffers[0].get());
+  auto* y = reinterpret_cast<float*>(buffers[1].get());
   const auto a = number<float>(workload, 2);
   const auto n = number<uint32_t>(workload, 3);
 #pragma clang loop vectorize(assume_safety)
@@ -61,14 +57,14 @@ void mandelbrot(const Workload& workload, const Buffers& buffers) {
         if (__builtin_reduce_or(on[0] | on[1]) == 0) break;
       }
       for (unsigned part = 0; part < kParts; ++part)
-        std::memcpy(buffers[0] + py * width + px + 16 * part, &counts[part], sizeof counts[part]);
+        std::memcpy(buffers[0].get() + py * width + px + 16 * part, &counts[part], sizeof counts[part]);
     }
 }
 
 void nbody(const Workload& workload, const Buffers& buffers) {
   constexpr uint32_t kAtOnce = 32;
-  const auto* bodies = reinterpret_cast<const float*>(buffers[0]);
-  auto* forces = reinterpret_cast<float*>(buffers[1]);
+  const auto* bodies = reinterpret_cast<const float*>(buffers[0].get());
+  auto* forces = reinterpret_cast<float*>(buffers[1].get());
   const auto n = number<uint32_t>(workload, 2);
   const auto softening = number<float>(workload, 3);
   for (uint32_t first = 0; first + kAtOnce <= n; first += kAtOnce) {
@@ -130,7 +126,7 @@ void hash64(const Workload& workload, const Buffers& buffers) {
         sum[k] = s;
       }
     }
-    std::memcpy(buffers[0] + 2 * first, sum, sizeof sum);
+    std::memcpy(buffers[0].get() + 2 * first, sum, sizeof sum);
   }
 }
 
@@ -147,24 +143,14 @@ class HandRunner final : public Runner {
  public:
   HandRunner(const Workload& workload, void (*loop)(const Workload&, const Buffers&))
       : workload_(workload), loop_(loop) {
-    for (const Words& contents : workload.buffers) {
-      const size_t bytes = contents.size() * sizeof(uint32_t);
-      void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-      if (!memory) throw std::bad_alloc();
-      std::memcpy(memory, contents.data(), bytes);
-      buffers_.push_back(static_cast<uint32_t*>(memory));
-    }
+    for (const Words& contents : workload.buffers) buffers_.push_back(in_pages(contents));
   }
-  ~HandRunner() override {
-    for (uint32_t* buffer : buffers_) std::free(buffer);
-  }
-  HandRunner(const HandRunner&) = delete;
-  HandRunner& operator=(const HandRunner&) = delete;
 
   void run() override { loop_(workload_, buffers_); }
   Words result() override {
     const auto number = static_cast<size_t>(workload_.result);
-    return {buffers_[number], buffers_[number] + workload_.buffers[number].size()};
+    const uint32_t* words = buffers_[number].get();
+    return {words, words + workload_.buffers[number].size()};
   }
 
  private:

@@ -1,6 +1,4 @@
-#include <cstdlib>
 #include <map>
-#include <new>
 #include <stdexcept>
 #include <tuple>
 
@@ -73,10 +71,6 @@ void check(const loader::KernelMetadata& kernel, const Workload& workload) {
   }
 }
 
-struct FreeMemory {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
 size_t bytes_of(const Words& words) {
   return words.size() * sizeof(uint32_t);
 }
@@ -85,13 +79,7 @@ class LockstepRunner final : public Runner {
  public:
   LockstepRunner(const Workload& workload, machine::EngineKind engine, unsigned threads)
       : workload_(workload) {
-    for (const Words& contents : workload.buffers) {
-      // Where a driver would put it: at the begin of a page.
-      auto* memory =
-          static_cast<uint32_t*>(std::aligned_alloc(4096, (bytes_of(contents) + 4095) / 4096 * 4096));
-      if (!memory) throw std::bad_alloc();
-      std::memcpy(buffers_.emplace_back(memory).get(), contents.data(), bytes_of(contents));
-    }
+    for (const Words& contents : workload.buffers) buffers_.push_back(in_pages(contents));
     auto object = loader::CodeObject::parse(code_object(workload).code_object, "kernels.co");
     if (!object) throw std::runtime_error(object.error().message());
     auto loaded = machine::LoadedCode::load(std::move(*object), memory_);
@@ -167,7 +155,7 @@ class LockstepRunner final : public Runner {
   }
 
   const Workload& workload_;
-  std::vector<std::unique_ptr<uint32_t[], FreeMemory>> buffers_;
+  std::vector<Pages> buffers_;
   AddressSpace memory_;
   std::unique_ptr<machine::LoadedCode> code_;
   alignas(64) std::array<std::byte, 1024> arguments_{};

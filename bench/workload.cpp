@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <new>
 #include <random>
 
 #include "bench/kernels.h"
@@ -21,6 +22,14 @@ Words random_integers(size_t count, unsigned seed, uint32_t below) {
   Words values(count);
   for (uint32_t& value : values) value = below == 0 ? random() : random() % below;
   return values;
+}
+
+Pages in_pages(const Words& contents) {
+  const size_t bytes = contents.size() * sizeof(uint32_t);
+  void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  if (!memory) throw std::bad_alloc();
+  std::memcpy(memory, contents.data(), bytes);
+  return Pages(static_cast<uint32_t*>(memory));
 }
 
 namespace {

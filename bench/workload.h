@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -68,6 +69,13 @@ std::span<const WorkloadMaker> other_workloads();
 std::span<const WorkloadMaker> more_workloads();
 // Those of a JSON file (docs/translator-speed.md). Throws where it is not as it should be.
 std::vector<WorkloadMaker> own_kernels(const std::string& path);
+
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Pages = std::unique_ptr<uint32_t[], FreeMemory>;
+// Where a driver would put a buffer: at the begin of a page.
+Pages in_pages(const Words& contents);
 
 class Runner {
  public:

@@ -9,8 +9,9 @@ namespace lockstep::translator {
 
 using llvm::BasicBlock;
 
-// One way out for all that leave.
-void Emitter::begin_leave() {
+// One way out for all that leave. `counted_from`: what a turn has where budgets count down from 0; may be
+// null.
+void Emitter::begin_leave(Value* counted_from) {
   const auto field = [&](size_t offset) {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), offset);
   };
@@ -22,7 +23,8 @@ void Emitter::begin_leave() {
   leave_how_ = ir_.CreatePHI(i32_, 8);
   store_all_kept_rows();
   ir_.CreateStore(ir_.CreateAdd(entry_address(), leave_offset_), field(offsetof(Wave, pc)));
-  ir_.CreateStore(leave_budget_, field(offsetof(Wave, budget)));
+  Value* budget = counted_from ? ir_.CreateAdd(leave_budget_, counted_from) : leave_budget_;
+  ir_.CreateStore(budget, field(offsetof(Wave, budget)));
   ir_.CreateStore(leave_state_, field(offsetof(Wave, state)));
 }
 

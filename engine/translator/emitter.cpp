@@ -74,7 +74,7 @@ void Emitter::emit_wave(const std::string& name) {
   load_wave_fields();
   begin_walks();
   ir_.CreateStore(function_->getArg(3), budget_);
-  begin_leave();
+  begin_leave(nullptr);
   ir_.CreateRet(leave_how_);
   const Piece& piece = routine_.pieces[piece_];
   for (unsigned i = piece.first; i < piece.last; ++i) emit_block(i);
@@ -222,7 +222,7 @@ BasicBlock* Emitter::make_row_loop() {
   ir_.SetInsertPoint(done);
   store_counts();
   ir_.CreateRet(ir_.getInt32(static_cast<uint32_t>(Leave::ended)));
-  begin_leave();
+  begin_leave(has_loops ? nullptr : turn);
   // What is dead is not stored where waves leave, but may be shown: the x is stored here, if nobody writes
   // it.
   const unsigned x_register = scalar_register(routine_.launch.group_id_register);
@@ -230,10 +230,6 @@ BasicBlock* Emitter::make_row_loop() {
     return node.effects.writes[x_register] || node.effects.reloaded[x_register];
   });
   if (!is_written) store_launched_x();
-  if (!has_loops) {
-    Value* budget = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), offsetof(Wave, budget));
-    ir_.CreateStore(ir_.CreateAdd(leave_budget_, turn), budget);
-  }
   store_counts();
   ir_.CreateRet(leave_how_);
   if (!may_read) return item;

@@ -189,7 +189,7 @@ class Emitter {
   std::vector<Unstored> unstored(const Locals& locals, RegisterSet which) const;
   void store_to_wave(const Unstored& unstored);
   void store_to_wave(const Locals& locals, const RegisterSet& which);
-  void begin_leave();
+  void begin_leave(Value* counted_from);
   void leave(Value* offset, Value* budget, WaveState state, Value* how);
   void leave(Value* offset, Value* budget, WaveState state, Leave how);
   // A new block in which the wave goes to the interpreter at the snapshot's instruction. It is empty before

@@ -1,5 +1,7 @@
 #include "engine/translator/integer_comparisons.h"
 
+#include <llvm/IR/Instructions.h>
+
 #include <algorithm>
 
 namespace lockstep::translator {
@@ -41,34 +43,31 @@ const IntegerComparison* integer_comparison(isa::Opcode opcode) {
 
 std::optional<llvm::CmpInst::Predicate> order_of_words(isa::Opcode opcode) {
   using isa::Opcode;
+  const auto predicate = [](Opcode writes_mask) { return integer_comparison(writes_mask)->predicate; };
   switch (opcode) {
-    case Opcode::v_cmp_lt_i32:
     case Opcode::v_cmpx_lt_i32:
-      return llvm::CmpInst::ICMP_SLT;
-    case Opcode::v_cmp_le_i32:
+      return predicate(Opcode::v_cmp_lt_i32);
     case Opcode::v_cmpx_le_i32:
-      return llvm::CmpInst::ICMP_SLE;
-    case Opcode::v_cmp_gt_i32:
+      return predicate(Opcode::v_cmp_le_i32);
     case Opcode::v_cmpx_gt_i32:
-      return llvm::CmpInst::ICMP_SGT;
-    case Opcode::v_cmp_ge_i32:
+      return predicate(Opcode::v_cmp_gt_i32);
     case Opcode::v_cmpx_ge_i32:
-      return llvm::CmpInst::ICMP_SGE;
-    case Opcode::v_cmp_lt_u32:
+      return predicate(Opcode::v_cmp_ge_i32);
     case Opcode::v_cmpx_lt_u32:
-      return llvm::CmpInst::ICMP_ULT;
-    case Opcode::v_cmp_le_u32:
+      return predicate(Opcode::v_cmp_lt_u32);
     case Opcode::v_cmpx_le_u32:
-      return llvm::CmpInst::ICMP_ULE;
-    case Opcode::v_cmp_gt_u32:
+      return predicate(Opcode::v_cmp_le_u32);
     case Opcode::v_cmpx_gt_u32:
-      return llvm::CmpInst::ICMP_UGT;
-    case Opcode::v_cmp_ge_u32:
+      return predicate(Opcode::v_cmp_gt_u32);
     case Opcode::v_cmpx_ge_u32:
-      return llvm::CmpInst::ICMP_UGE;
+      return predicate(Opcode::v_cmp_ge_u32);
     default:
-      return std::nullopt;
+      break;
   }
+  const IntegerComparison* comparison = integer_comparison(opcode);
+  if (!comparison || comparison->words != 1 || llvm::ICmpInst::isEquality(comparison->predicate))
+    return std::nullopt;
+  return comparison->predicate;
 }
 
 }  // namespace lockstep::translator

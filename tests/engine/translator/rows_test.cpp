@@ -206,6 +206,19 @@ TEST(Rows, GoOnBehindAWaveThatLeaves) {
     }
 }
 
+// One wave of each of so many groups, whose x is in s2.
+GroupRow row_of(Wave* const* waves, uint32_t number, uint32_t groups) {
+  GroupRow row;
+  row.waves = waves;
+  row.first_wave = row.wave = number;
+  row.last_wave = number + 1;
+  row.x_offset = offsetof(Wave, scalar) + 2 * sizeof(uint32_t);
+  row.end = groups;
+  row.turn = 1000;
+  row.most = UINT64_MAX;
+  return row;
+}
+
 // In groups of 16x16 a wave has two rows of items, of each of which the addresses go on from lane to lane.
 TEST(Rows, GoThroughGroupsOfHalfWaves) {
   // s2 is the x of the group; a row of items is 64 dwords.
@@ -235,14 +248,8 @@ TEST(Rows, GoThroughGroupsOfHalfWaves) {
     wave.pc = entry;
     wave.state = WaveState::ready;
     Wave* const waves[] = {&wave};
-    GroupRow row;
-    row.waves = waves;
-    row.last_wave = 1;
+    GroupRow row = row_of(waves, 0, 4);
     row.counting_lanes = lanes_of_row;
-    row.x_offset = offsetof(Wave, scalar) + 2 * sizeof(uint32_t);
-    row.end = 4;
-    row.turn = 1000;
-    row.most = UINT64_MAX;
     engine.run_row(row);
     EXPECT_EQ(row.x, 4u);
     EXPECT_EQ(row.executed, 4u * 10);
@@ -375,16 +382,9 @@ TEST(Rows, AreOfOneRowOrNot) {
     wave.pc = entry;
     wave.state = WaveState::ready;
     Wave* const waves[] = {nullptr, &wave};
-    GroupRow row;
-    row.waves = waves;
-    row.first_wave = row.wave = 1;
-    row.last_wave = 2;
+    GroupRow row = row_of(waves, 1, 2);
     row.counting_lanes = 32;
     row.is_one_row = is_one_row;
-    row.x_offset = offsetof(Wave, scalar) + 2 * sizeof(uint32_t);
-    row.end = 2;
-    row.turn = 1000;
-    row.most = UINT64_MAX;
     engine.run_row(row);
     EXPECT_EQ(row.x, 2u);
     EXPECT_EQ(row.executed, 2u * 4);
