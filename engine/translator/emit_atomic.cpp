@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/translator/emitter.h"
+#include "engine/translator/lane_moves.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
 #include "semantics/memory_shape.h"
@@ -47,6 +48,20 @@ std::optional<Exchange> host_exchange(AtomicOperation operation) {
   }
 }
 
+// What hosts do to a number in memory by one instruction.
+bool is_one_instruction(AtomicOperation operation) {
+  switch (operation) {
+    case AtomicOperation::add:
+    case AtomicOperation::sub:
+    case AtomicOperation::and_:
+    case AtomicOperation::or_:
+    case AtomicOperation::xor_:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Value* exchanged(llvm::IRBuilder<>& ir, Exchange exchange, Value* old, Value* data) {
   const auto lesser = [&](llvm::CmpInst::Predicate predicate) {
     return ir.CreateSelect(ir.CreateICmp(predicate, old, data), old, data);
@@ -77,9 +92,9 @@ Value* exchanged(llvm::IRBuilder<>& ir, Exchange exchange, Value* old, Value* da
 
 }  // namespace
 
-// Where all lanes that are on may be reached by 32 bits from one pointer, aligned: goes on there, with the
-// offsets in the first row of the buffer; else goes to `elsewhere`.
-Value* Emitter::atomic_places(const AtomicAccess& access, BasicBlock* elsewhere) {
+// Where all lanes that are on may be reached by 32 bits from one pointer, aligned: goes on there; else goes
+// to `elsewhere`.
+Emitter::AtomicPlaces Emitter::atomic_places(const AtomicAccess& access, BasicBlock* elsewhere) {
   Value *outside = nullptr, *pointer = nullptr, *last = nullptr, *begin = nullptr;
   std::pair<Value*, Value*> range;
   if (access.in_lds) {
@@ -135,10 +150,51 @@ Value* Emitter::atomic_places(const AtomicAccess& access, BasicBlock* elsewhere)
   BasicBlock* here = new_block("all_in_reach");
   branch_unlikely(outside, elsewhere, here);
   ir_.SetInsertPoint(here);
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
-    if (offsets[chunk] != access.low[chunk]) ir_.CreateStore(offsets[chunk], buffer_row(0, chunk));
   if (!access.in_lds) note_write(range);
-  return pointer;
+  return {pointer, offsets};
+}
+
+void Emitter::store_row(unsigned row, const ChunkValues& lanes) {
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) ir_.CreateStore(lanes[chunk], buffer_row(row, chunk));
+}
+
+// A work-group runs on one thread. Gives what was there.
+Value* Emitter::exchange_in_lds(const AtomicAccess& access, AtomicOperation operation, Value* at,
+                                const AtomicNumbers& numbers) {
+  const llvm::Align align(access.bytes);
+  Value* old = ir_.CreateAlignedLoad(numbers.data->getType(), at, align);
+  Value* result = nullptr;
+  if (const auto exchange = host_exchange(operation))
+    result = exchanged(ir_, *exchange, old, numbers.data);
+  else
+    result = ir_.CreateSelect(ir_.CreateICmpEQ(old, numbers.compared), numbers.data, old);
+  ir_.CreateAlignedStore(result, at, align);
+  return old;
+}
+
+// Where all lanes are on and have one number, and none wants what was there: from the host's registers, and
+// done. Reading offset and number of each lane where all had been stored takes half as long again.
+void Emitter::exchange_one_number(const AtomicAccess& access, AtomicOperation operation,
+                                  const AtomicPlaces& places, Value* exec, const ChunkValues& data,
+                                  BasicBlock* done) {
+  BasicBlock *all_on = new_block("all_lanes"), *alike = new_block("one_number"), *others = new_block("lanes");
+  ir_.CreateCondBr(ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType())), all_on, others);
+  ir_.SetInsertPoint(all_on);
+  Value* const number = ir_.CreateExtractElement(data[0], uint64_t{0});
+  Value *const splat = ir_.CreateVectorSplat(16, number), *different = nullptr;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* bits = ir_.CreateXor(data[chunk], splat);
+    different = different ? ir_.CreateOr(different, bits) : bits;
+  }
+  Value* is_different = ir_.CreateICmpNE(different, llvm::Constant::getNullValue(lanes_));
+  ir_.CreateCondBr(ir_.CreateICmpEQ(ir_.CreateBitCast(is_different, i16_), ir_.getInt16(0)), alike, others);
+  ir_.SetInsertPoint(alike);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    for (Value* offset : offsets_of_lanes(ir_, places.offsets[chunk]))
+      exchange_in_lds(access, operation,
+                      ir_.CreateGEP(ir_.getInt8Ty(), places.pointer, ir_.CreateZExt(offset, i64_)), {number});
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(others);
 }
 
 // The lowest lane first. Data and results are in the rows of the buffer that the runtime function has them
@@ -146,7 +202,6 @@ Value* Emitter::atomic_places(const AtomicAccess& access, BasicBlock* elsewhere)
 void Emitter::exchange_lanes(const AtomicAccess& access, AtomicOperation operation, Value* pointer,
                              Value* exec, bool is_returned) {
   const bool is_wide = access.bytes == 8;
-  llvm::Type* type = is_wide ? i64_ : i32_;
   BasicBlock *before = ir_.GetInsertBlock(), *loop = new_block("lane"), *behind = new_block("behind_lanes");
   Value* none = llvm::Constant::getNullValue(exec->getType());
   ir_.CreateCondBr(ir_.CreateICmpEQ(exec, none), behind, loop);
@@ -167,11 +222,7 @@ void Emitter::exchange_lanes(const AtomicAccess& access, AtomicOperation operati
   const auto order = llvm::AtomicOrdering::SequentiallyConsistent;
   const auto exchange = host_exchange(operation);
   if (access.in_lds) {
-    // A work-group runs on one thread.
-    old = ir_.CreateAlignedLoad(type, at, align);
-    Value* result = exchange ? exchanged(ir_, *exchange, old, data)
-                             : ir_.CreateSelect(ir_.CreateICmpEQ(old, number(4)), data, old);
-    ir_.CreateAlignedStore(result, at, align);
+    old = exchange_in_lds(access, operation, at, {data, exchange ? nullptr : number(4)});
   } else if (exchange) {
     old = ir_.CreateAtomicRMW(*exchange, at, data, align, order);
   } else {
@@ -225,27 +276,38 @@ void Emitter::emit_atomic(unsigned index) {
   AtomicAccess access = atomic_access(index);
   const bool is_flat = instruction.row->encoding == isa::Encoding::flat;
   Value* exec = whole_mask(kExec);
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    ir_.CreateStore(access.low[chunk], buffer_row(0, chunk));
-    if (access.is_wide) ir_.CreateStore(access.high[chunk], buffer_row(1, chunk));
+  std::array<ChunkValues, 2> words{}, second_words{};
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word) {
-      ir_.CreateStore(vgpr(data + word, chunk), buffer_row(2 + word, chunk));
-      if (has_second) ir_.CreateStore(vgpr(second_register + word, chunk), buffer_row(4 + word, chunk));
+      words[word][chunk] = vgpr(data + word, chunk);
+      if (has_second) second_words[word][chunk] = vgpr(second_register + word, chunk);
     }
-  }
+  // Where lanes come one after the other.
+  const auto fill_buffer = [&](const ChunkValues& low) {
+    store_row(0, low);
+    for (unsigned word = 0; word < dwords; ++word) {
+      store_row(2 + word, words[word]);
+      if (has_second) store_row(4 + word, second_words[word]);
+    }
+  };
   access.slot = access.in_lds ? 0 : next_slot_++;
   atomic_slots_.try_emplace(index, access.slot);
   const Snapshot before = snapshot(index);
   BasicBlock *elsewhere = new_block("anywhere"), *done = new_block("exchanged");
   const bool is_generated = host_exchange(shape.operation) || shape.operation == AtomicOperation::cmpswap;
   if (is_generated) {
-    Value* pointer = atomic_places(access, elsewhere);
-    exchange_lanes(access, shape.operation, pointer, exec, is_returned);
+    const AtomicPlaces places = atomic_places(access, elsewhere);
+    if (access.in_lds && dwords == 1 && !is_returned && is_one_instruction(shape.operation) && !compact_)
+      exchange_one_number(access, shape.operation, places, exec, words[0], done);
+    fill_buffer(places.offsets);
+    exchange_lanes(access, shape.operation, places.pointer, exec, is_returned);
     ir_.CreateBr(done);
   } else {
     ir_.CreateBr(elsewhere);
   }
   ir_.SetInsertPoint(elsewhere);
+  fill_buffer(access.low);
+  if (access.is_wide) store_row(1, access.high);
   if (!access.in_lds) note_writes();
   auto function = runtime("lockstep_translator_atomic", i1_,
                           {pointer_, pointer_, i32_, i32_, i32_, i64_, i64_, pointer_});

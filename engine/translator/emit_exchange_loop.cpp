@@ -118,8 +118,7 @@ void Emitter::ExchangeLoopCode::emit_test() {
   access_ = e_.atomic_access(loop_.atomic);
   access_.slot = e_.atomic_slots_.at(loop_.atomic);
   type_ = access_.bytes == 8 ? e_.i64_ : e_.i32_;
-  for (unsigned chunk = 0; chunk < wave_chunks_; ++chunk)
-    ir_.CreateStore(access_.low[chunk], e_.buffer_row(0, chunk));
+  e_.store_row(0, access_.low);
   wide_lane_ =
       ir_.CreateZExt(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, exec_, ir_.getTrue()), e_.i64_);
   Value* beside = ir_.CreateAnd(lanes_with_offset(offset_of_lane()), exec_);
@@ -129,7 +128,9 @@ void Emitter::ExchangeLoopCode::emit_test() {
       ir_.CreateICmpNE(ir_.CreateAnd(beside, ir_.CreateSub(beside, number_of(1))), number_of(0)));
   ir_.CreateCondBr(are_many, shared, header);
   ir_.SetInsertPoint(shared);
-  pointer_ = e_.atomic_places(access_, header);
+  const AtomicPlaces places = e_.atomic_places(access_, header);
+  pointer_ = places.pointer;
+  e_.store_row(0, places.offsets);
   if (loop_.found)
     ir_.CreateCondBr(has_changed(), header, begin_);
   else

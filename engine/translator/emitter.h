@@ -453,7 +453,21 @@ class Emitter {
   };
   void emit_atomic(unsigned node);
   AtomicAccess atomic_access(unsigned node);
-  Value* atomic_places(const AtomicAccess& access, llvm::BasicBlock* elsewhere);
+  struct AtomicPlaces {
+    Value* pointer = nullptr;
+    ChunkValues offsets{};
+  };
+  AtomicPlaces atomic_places(const AtomicAccess& access, llvm::BasicBlock* elsewhere);
+  void store_row(unsigned row, const ChunkValues& lanes);  // of the buffer
+  // What an instruction has for one lane, i32 or i64.
+  struct AtomicNumbers {
+    Value *data = nullptr, *compared = nullptr;
+  };
+  Value* exchange_in_lds(const AtomicAccess& access, semantics::AtomicOperation operation, Value* at,
+                         const AtomicNumbers& numbers);
+  void exchange_one_number(const AtomicAccess& access, semantics::AtomicOperation operation,
+                           const AtomicPlaces& places, Value* exec, const ChunkValues& data,
+                           llvm::BasicBlock* done);
   void exchange_lanes(const AtomicAccess& access, semantics::AtomicOperation operation, Value* pointer,
                       Value* exec, bool is_returned);
 

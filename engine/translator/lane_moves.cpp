@@ -40,6 +40,28 @@ Value* lanes_having(llvm::IRBuilder<>& ir, Value* bits, Value* each) {
   return ir.CreateSExt(ir.CreateICmpEQ(ir.CreateAnd(all, each), each), each->getType());
 }
 
+// LLVM 19 takes what it knows of some elements for true of their neighbours (of a choice between the lanes'
+// numbers and those of the lanes before, seen two by two), and leaves out that the upper half of a pair is no
+// part of an index: the host read from anywhere. Behind nothing at all, an empty inline assembly, it knows
+// nothing.
+Value* unknown(llvm::IRBuilder<>& ir, Value* pair) {
+  auto* type = llvm::FunctionType::get(pair->getType(), {pair->getType()}, false);
+  return ir.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {pair});
+}
+
+// Of 32 bits, two by two, as it takes fewest instructions.
+Each elements_in_pairs(llvm::IRBuilder<>& ir, Value* all, bool are_unknown) {
+  Each result{};
+  Value* pairs = ir.CreateBitCast(all, llvm::FixedVectorType::get(ir.getInt64Ty(), kLanes / 2));
+  for (unsigned lane = 0; lane < kLanes; lane += 2) {
+    Value* pair = ir.CreateExtractElement(pairs, uint64_t{lane / 2});
+    if (are_unknown) pair = unknown(ir, pair);
+    result[lane] = ir.CreateTrunc(pair, ir.getInt32Ty());
+    result[lane + 1] = ir.CreateTrunc(ir.CreateLShr(pair, 32), ir.getInt32Ty());
+  }
+  return result;
+}
+
 class LaneMoves {
  public:
   LaneMoves(llvm::Function& function, Value* readable)
@@ -188,15 +210,6 @@ class LaneMoves {
     return ir_.CreateBitCast(on, ir_.getInt16Ty());
   }
 
-  // LLVM 19 takes what it knows of some elements for true of their neighbours (of a choice between the lanes'
-  // numbers and those of the lanes before, seen two by two), and leaves out that the upper half of a pair is
-  // no part of an index: the host read from anywhere. Behind nothing at all, an empty inline assembly, it
-  // knows nothing.
-  Value* unknown(Value* pair) {
-    auto* type = llvm::FunctionType::get(pair->getType(), {pair->getType()}, false);
-    return ir_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {pair});
-  }
-
   // Whether it is made of constants that differ between lanes, further back than LLVM looks for what it
   // knows.
   static bool is_of_lane_numbers(const Value* all) {
@@ -217,23 +230,12 @@ class LaneMoves {
     return false;
   }
 
-  // The elements of a vector, of 32 bits two by two, as it takes fewest instructions.
   Each elements(Value* all) {
+    if (all->getType() == words_ && !llvm::isa<llvm::Constant>(all))
+      return elements_in_pairs(ir_, all, is_of_lane_numbers(all));
     Each result{};
-    const auto* constant = llvm::dyn_cast<llvm::Constant>(all);
-    if (all->getType() != words_ || constant) {
-      for (unsigned lane = 0; lane < kLanes; ++lane)
-        result[lane] = ir_.CreateExtractElement(all, uint64_t{lane});
-      return result;
-    }
-    const bool has_lane_numbers = is_of_lane_numbers(all);
-    Value* pairs = ir_.CreateBitCast(all, llvm::FixedVectorType::get(ir_.getInt64Ty(), kLanes / 2));
-    for (unsigned lane = 0; lane < kLanes; lane += 2) {
-      Value* pair = ir_.CreateExtractElement(pairs, uint64_t{lane / 2});
-      if (has_lane_numbers) pair = unknown(pair);
-      result[lane] = ir_.CreateTrunc(pair, ir_.getInt32Ty());
-      result[lane + 1] = ir_.CreateTrunc(ir_.CreateLShr(pair, 32), ir_.getInt32Ty());
-    }
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      result[lane] = ir_.CreateExtractElement(all, uint64_t{lane});
     return result;
   }
 
@@ -534,6 +536,10 @@ Value* lanes_as_words(llvm::IRBuilder<>& ir, Value* bits) {
   for (unsigned lane = 0; lane < kLanes; ++lane) each_bit.push_back(ir.getInt32(1u << lane));
   auto* each = llvm::ConstantVector::get(each_bit);
   return lanes_having(ir, bits, each);
+}
+
+std::array<Value*, 16> offsets_of_lanes(llvm::IRBuilder<>& ir, Value* offsets) {
+  return elements_in_pairs(ir, offsets, true);
 }
 
 void mark_seldom(llvm::Instruction& move) {

@@ -4,10 +4,15 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/IRBuilder.h>
 
+#include <array>
+
 namespace lockstep::translator {
 
 // Of the bits of a number, i16, <16 x i32> of ones or zeros.
 llvm::Value* lanes_as_words(llvm::IRBuilder<>& ir, llvm::Value* bits);
+
+// Each of <16 x i32>, as i32. LLVM knows nothing of them, whatever it will know of all lanes.
+std::array<llvm::Value*, 16> offsets_of_lanes(llvm::IRBuilder<>& ir, llvm::Value* offsets);
 
 // A scatter of elements of more than two words, of which lanes may store some on top of others'.
 llvm::CallInst* store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<llvm::Value*> words, llvm::Value* places,

@@ -154,6 +154,41 @@ TEST(Lds, LanesThatAreOffMayBeOutside) {
         }
 }
 
+// One number for all lanes, the same in all but one, or another in each; one place for all, some, or each its
+// own; all lanes, or not all.
+TEST(Lds, AtomicsAreTheInterpreters) {
+  const std::string places[] = {"v_mov_b32 v1, 0x44\n", "v_and_b32 v1, 0x3c, v0\n",
+                                "v_lshlrev_b32 v1, 2, v0\n",
+                                "v_mul_u32_u24 v1, 0xfff4, v0\nv_and_b32 v1, 0x1fc, v1\n"};
+  const std::string numbers[] = {"v_mov_b32 v2, 1\n", "v_mov_b32 v2, s9\n",
+                                 "v_cmp_eq_u32 vcc_lo, 29, v0\n"
+                                 "v_cndmask_b32 v2, s9, v3, vcc_lo\n",
+                                 "v_mov_b32 v2, v3\n"};
+  for (const unsigned wave_size : {32u, 64u})
+    for (const std::string operation :
+         {"add", "sub", "min_i32", "max_i32", "min_u32", "max_u32", "and", "or", "xor"})
+      for (const std::string& place : places)
+        for (std::string number : numbers) {
+          if (wave_size == 64)
+            for (size_t at; (at = number.find("vcc_lo")) != std::string::npos;) number.replace(at, 6, "vcc");
+          const bool has_type = operation.find('_') != std::string::npos;
+          const bool is_sum = operation == "add" || operation == "sub";
+          const std::string name = operation + (has_type ? "" : is_sum ? "_u32" : "_b32");
+          const std::string code = place + number + "ds_" + name + " v1, v2 offset:8\ns_waitcnt lgkmcnt(0)";
+          for (const uint64_t exec :
+               {~uint64_t{0}, uint64_t{0x7fff'ffff'ffff'ffff}, uint64_t{0xffff'fffe'ffff'fffe}}) {
+            EnginePair pair({.wave_size = wave_size, .exec = exec, .seed = 11});
+            for (const uint32_t first : {0u, 5u, interpreter::TestWave::kLdsBytes / 4 - 16})
+              EXPECT_EQ(pair.run(open_ended(code, wave_size),
+                                 [&](interpreter::TestWave& wave) {
+                                   wave.fill(0, [&](unsigned lane) { return first + lane; });
+                                 }),
+                        "")
+                  << code << " from " << first;
+          }
+        }
+}
+
 // The offsets that are guessed for the only instruction of LDS.
 std::optional<OffsetsOfLanes> guessed_offsets(const std::string& text) {
   const Routine routine = routine_of(text);
