@@ -154,19 +154,29 @@ void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components
     if (counting_lanes == 0 && count_up(lanes)) counting_lanes = lanes;
 }
 
+uint32_t groups_along(const Launch& launch, unsigned axis) {
+  return static_cast<uint32_t>((uint64_t{launch.grid[axis]} + launch.group[axis] - 1) / launch.group[axis]);
+}
+
 GroupPlace place_of(const Launch& launch, uint64_t number) {
   GroupPlace place;
-  place.items = 1;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    const uint64_t groups = (uint64_t{launch.grid[axis]} + launch.group[axis] - 1) / launch.group[axis];
+    const uint32_t groups = groups_along(launch, axis);
     place.id[axis] = static_cast<uint32_t>(number % groups);
     number /= groups;
+  }
+  measure(launch, place);
+  return place;
+}
+
+void measure(const Launch& launch, GroupPlace& place) {
+  place.items = 1;
+  for (unsigned axis = 0; axis < 3; ++axis) {
     place.size[axis] = static_cast<uint32_t>(std::min<uint64_t>(
         launch.group[axis], launch.grid[axis] - uint64_t{place.id[axis]} * launch.group[axis]));
     place.items *= place.size[axis];
   }
   place.waves = (place.items + launch.wave_size - 1) / launch.wave_size + launch.null_waves;
-  return place;
 }
 
 GroupContext::~GroupContext() {

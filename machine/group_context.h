@@ -46,41 +46,53 @@ struct GroupPlace {
 };
 // Of work-group `number` (x fastest).
 GroupPlace place_of(const Launch& launch, uint64_t number);
+// What follows from the id.
+void measure(const Launch& launch, GroupPlace& place);
+uint32_t groups_along(const Launch& launch, unsigned axis);
 
 // Places of groups that follow each other: no divisions.
 class GroupWalk {
  public:
-  GroupWalk(const Launch& launch, uint64_t number)
-      : launch_(&launch), place_(place_of(launch, number)), number_(number) {
-    const uint32_t whole = launch.grid[0] / launch.group[0];
-    left_in_row_ = whole - std::min(whole, place_.id[0]);
+  GroupWalk(const Launch& launch, uint64_t number) : launch_(&launch), place_(place_of(launch, number)) {
+    for (unsigned axis = 0; axis < 2; ++axis) groups_[axis] = groups_along(launch, axis);
+    whole_in_row_ = launch.grid[0] / launch.group[0];
+    left_in_row_ = whole_in_row_ - std::min(whole_in_row_, place_.id[0]);
   }
   const GroupPlace& place() const { return place_; }
   // Whole groups of the row, from this one on.
   uint32_t left_in_row() const { return left_in_row_; }
+  // This one, and those of its row that are as large.
+  uint32_t alike_in_row() const { return std::max(left_in_row_, 1u); }
   // At most so many.
   void advance_in_row(uint32_t groups) {
-    number_ += groups - 1;
     place_.id[0] += groups - 1;
     left_in_row_ -= groups - 1;
     advance();
   }
   void advance() {
-    ++number_;
+    ++place_.id[0];
     // The next one of the row is as large; the last may be partial.
     if (left_in_row_ > 1) {
       --left_in_row_;
-      ++place_.id[0];
-    } else {
-      *this = GroupWalk(*launch_, number_);
+      return;
     }
+    left_in_row_ = 0;
+    if (place_.id[0] == groups_[0]) {
+      place_.id[0] = 0;
+      left_in_row_ = whole_in_row_;
+      if (++place_.id[1] == groups_[1]) {
+        place_.id[1] = 0;
+        ++place_.id[2];
+      }
+    }
+    measure(*launch_, place_);
   }
 
  private:
   const Launch* launch_;
   GroupPlace place_;
-  uint64_t number_;
-  uint32_t left_in_row_ = 0;
+  std::array<uint32_t, 2> groups_;  // along x and y
+  uint32_t whole_in_row_ = 0, left_in_row_ = 0;
 };
 
 // Work-groups [first, last) of a dispatch, for one thread to start in this order.

@@ -285,8 +285,12 @@ Claim Scheduler::claim_more() {
   const uint64_t left = totals_.groups_total - next_;
   Claim claim{next_, next_, next_wave_};
   claim.last += std::min(threads_ == 1 ? left : left / (4 * threads_), kMostClaimed);
-  for (GroupWalk walk(launch_, next_); next_ < claim.last; walk.advance(), ++next_)
-    next_wave_ += walk.place().waves;
+  for (GroupWalk walk(launch_, next_); next_ < claim.last;) {
+    const auto count = static_cast<uint32_t>(std::min<uint64_t>(walk.alike_in_row(), claim.last - next_));
+    next_wave_ += uint64_t{count} * walk.place().waves;
+    next_ += count;
+    walk.advance_in_row(count);
+  }
   return claim;
 }
 
