@@ -92,7 +92,7 @@ void Emitter::emit_regular_global(unsigned index) {
       words[chunk] = chunk < looks ? load_uniform(shape, pointer) : words[0];
       continue;
     }
-    if (chunk == 0) ahead = distance_ahead(places[0]);
+    if (chunk == 0) ahead = distance_ahead(index, places[0]);
     if (ahead) prefetch(pointer, ahead);
     words[chunk] =
         stride == shape.bytes ? load_side_by_side(shape, pointer) : load_strided(shape, stride, pointer);
@@ -190,7 +190,7 @@ void Emitter::test_row_range(unsigned slot_number, bool is_load, const ChunkValu
 // Bytes from what a load reads now to what it is likely to read when memory has answered. In a loop it goes
 // on as it came here; else the next waves mostly go on where this one stops. There is too much code between
 // their loads for the host to see it in time. Null: nothing that it would not fetch by itself.
-Value* Emitter::distance_ahead(Value* place) {
+Value* Emitter::distance_ahead(unsigned index, Value* place) {
   // Between groups that run one by one lies more, and those of two dimensions do not go on in the same page.
   constexpr unsigned kInRow = 4096, kInGroup = 512, kRoundsAhead = 8;
   if (!is_in_loop_ && is_linear_in_wave() && host_sees_streams_) return nullptr;
@@ -200,7 +200,9 @@ Value* Emitter::distance_ahead(Value* place) {
   at_entry.CreateStore(at_entry.getInt64(0), last);
   Value* step = ir_.CreateSub(place, ir_.CreateLoad(i64_, last));
   ir_.CreateStore(place, last);
-  return ir_.CreateMul(step, ir_.getInt64(kRoundsAhead));
+  // Where each step is from what the loop has loaded, as from one diagonal of a sparse matrix to the next,
+  // nobody knows so far ahead; the next round is near to what other waves read soon.
+  return uneven_steps_.contains(index) ? step : ir_.CreateMul(step, ir_.getInt64(kRoundsAhead));
 }
 
 // Bytes from what this wave stores to what the one in its place will store in the next group: as many as from

@@ -7,6 +7,7 @@
 
 #include "engine/translator/context.h"
 #include "engine/translator/emit_rolled_run.h"
+#include "engine/translator/loop_accesses.h"
 #include "engine/translator/runtime.h"
 #include "state/wave.h"
 
@@ -307,6 +308,8 @@ void Emitter::make_function(const std::string& name, llvm::Type* result,
   // For the runtime functions, which take lanes in memory: two address registers and four of data.
   buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_of_wave()));
   plan_walks();
+  for (const LoopAccess& access : find_loop_accesses(routine_, piece_))
+    if (access.is_loaded || access.base_is_loaded) uneven_steps_.insert(access.node);
 }
 
 // A switch over the entry numbers. A loop header with other predecessors is entered through a stub that loads

@@ -307,7 +307,7 @@ class Emitter {
   void set_row_range(const RowRange& range, std::pair<Value*, Value*> found, uint64_t bytes);
   void test_row_range(unsigned slot, bool is_load, const ChunkValues& places, unsigned looks, uint64_t bytes,
                       llvm::BasicBlock* look_up, llvm::BasicBlock* access);
-  Value* distance_ahead(Value* place);
+  Value* distance_ahead(unsigned node, Value* place);
   bool has_irregular_loads() const;
   Value* distance_to_next_group(Value* place);
   void prefetch(Value* pointer, Value* distance, bool for_write = false);
@@ -742,7 +742,8 @@ class Emitter {
   const bool has_masked_gathers_;
   bool host_sees_streams_;  // in this code
   const bool has_barriers_;
-  unsigned foreseen_stores_ = 0;  // of this piece
+  unsigned foreseen_stores_ = 0;     // of this piece
+  std::set<unsigned> uneven_steps_;  // accesses in loops that go on by what the loop has loaded
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   llvm::Type *i1_, *i16_, *i32_, *i64_;
