@@ -195,6 +195,8 @@ Value* Emitter::distance_ahead(unsigned index, Value* place) {
   constexpr unsigned kInRow = 4096, kInGroup = 512, kRoundsAhead = 8;
   if (!is_in_loop_ && is_linear_in_wave() && host_sees_streams_) return nullptr;
   if (!is_in_loop_) return ir_.getInt64(is_linear_in_wave() ? kInRow : kInGroup);
+  // The host's caches have it from the first round of the loop around this one.
+  if (accesses_again_.contains(index)) return nullptr;
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
   llvm::AllocaInst* last = at_entry.CreateAlloca(i64_);
   at_entry.CreateStore(at_entry.getInt64(0), last);

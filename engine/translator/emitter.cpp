@@ -310,6 +310,7 @@ void Emitter::make_function(const std::string& name, llvm::Type* result,
   plan_walks();
   for (const LoopAccess& access : find_loop_accesses(routine_, piece_))
     if (access.is_loaded || access.base_is_loaded) uneven_steps_.insert(access.node);
+  for (unsigned node : find_accesses_again(routine_, facts_, piece_)) accesses_again_.insert(node);
 }
 
 // A switch over the entry numbers. A loop header with other predecessors is entered through a stub that loads

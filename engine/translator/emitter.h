@@ -742,8 +742,9 @@ class Emitter {
   const bool has_masked_gathers_;
   bool host_sees_streams_;  // in this code
   const bool has_barriers_;
-  unsigned foreseen_stores_ = 0;     // of this piece
-  std::set<unsigned> uneven_steps_;  // accesses in loops that go on by what the loop has loaded
+  unsigned foreseen_stores_ = 0;       // of this piece
+  std::set<unsigned> accesses_again_;  // loop_accesses.h
+  std::set<unsigned> uneven_steps_;    // accesses in loops that go on by what the loop has loaded
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   llvm::Type *i1_, *i16_, *i32_, *i64_;

@@ -1,7 +1,10 @@
 #include "engine/translator/loop_accesses.h"
 
 #include <algorithm>
+#include <compare>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "engine/translator/classify.h"
 #include "engine/translator/effects.h"
@@ -13,6 +16,7 @@ namespace {
 
 struct Loop {
   unsigned first, last;  // blocks
+  auto operator<=>(const Loop&) const = default;
 };
 
 // The smallest one that has the block.
@@ -27,58 +31,83 @@ std::optional<Loop> loop_around(const Routine& routine, unsigned block, const Pi
   return loop;
 }
 
-// What the loop's own loads brought, or was computed from it.
-void follow(const Node& node, const Effects& effects, RegisterSet& loaded) {
+// The smallest one that goes round that loop.
+std::optional<Loop> loop_around(const Routine& routine, const Loop& inner, const Piece& piece) {
+  std::optional<Loop> loop;
+  for (unsigned i = inner.last; i < piece.last; ++i) {
+    const int to = routine.blocks[i].taken;
+    if (to < static_cast<int>(piece.first) || to >= static_cast<int>(inner.first)) continue;
+    const Loop around{static_cast<unsigned>(to), i};
+    if (!loop || around.last - around.first < loop->last - loop->first) loop = around;
+  }
+  return loop;
+}
+
+// What is followed through a loop.
+enum class From {
+  loads,   // what the loop's own loads bring
+  rounds,  // what it has from an earlier round; and, as nobody knows, what LDS holds and unknown code leaves
+};
+
+bool is_from(From from, const Node& node, const RegisterSet& reads, const RegisterSet& followed) {
+  switch (node.kind) {
+    case NodeKind::vector_alu:
+    case NodeKind::scalar_alu:
+      return (reads & followed).any();
+    case NodeKind::get_pc:
+      return false;
+    case NodeKind::global:
+    case NodeKind::scalar_load:
+      return from == From::loads || (reads & followed).any();
+    default:
+      return true;
+  }
+}
+
+// Keeps the registers that hold it, or what is computed from it.
+void follow(From from, const Node& node, const Effects& effects, RegisterSet& followed) {
   if (node.kind == NodeKind::dual) {
-    RegisterSet written, from_loaded;
+    RegisterSet written, results;
     for (const HalfEffects& half : effects_of_halves(node.instruction)) {
       written |= half.writes;
-      if ((half.reads & loaded).any()) from_loaded |= half.writes;
+      if ((half.reads & followed).any()) results |= half.writes;
     }
-    loaded = (loaded & ~written) | from_loaded;
+    followed = (followed & ~written) | results;
     return;
   }
   RegisterSet reads = effects.reads;
   reads.reset(kExec);
   reads.reset(kExec + 1);
-  bool is_loaded = false;
-  switch (node.kind) {
-    case NodeKind::vector_alu:
-    case NodeKind::scalar_alu:
-      is_loaded = (reads & loaded).any();
-      break;
-    case NodeKind::get_pc:
-      break;
-    default:
-      is_loaded = true;
-  }
   const RegisterSet written = effects.writes | effects.reloaded;
-  if (is_loaded)
-    loaded |= written;
+  if (is_from(from, node, reads, followed))
+    followed |= written;
   else
-    loaded &= ~written;
+    followed &= ~written;
 }
 
-// At the begin of each of its blocks.
-std::vector<RegisterSet> loaded_in(const Routine& routine, const Loop& loop) {
-  std::vector<RegisterSet> loaded(loop.last - loop.first + 1);
-  Worklist work(loaded.size());
+// At the begin of each of the loop's blocks. `before`: at that of each round.
+std::vector<RegisterSet> followed_in(const Routine& routine, const Loop& loop, From from,
+                                     const RegisterSet& before = {}) {
+  std::vector<RegisterSet> followed(loop.last - loop.first + 1);
+  followed[0] = before;
+  Worklist work(followed.size());
   for (unsigned i = loop.first; i <= loop.last; ++i) work.add(i - loop.first);
   while (!work.empty()) {
     const unsigned i = work.take();
     const Block& block = routine.blocks[loop.first + i];
-    RegisterSet state = loaded[i];
+    RegisterSet state = followed[i];
     for (unsigned n = block.first; n < block.last; ++n)
-      follow(routine.nodes[n], effects_of(routine.nodes[n], routine.wave_size, routine.vgpr_count), state);
+      follow(from, routine.nodes[n], effects_of(routine.nodes[n], routine.wave_size, routine.vgpr_count),
+             state);
     for (const int to : {block.taken, block.next}) {
       if (to < static_cast<int>(loop.first) || to > static_cast<int>(loop.last)) continue;
-      RegisterSet& there = loaded[static_cast<unsigned>(to) - loop.first];
+      RegisterSet& there = followed[static_cast<unsigned>(to) - loop.first];
       if ((state & ~there).none()) continue;
       there |= state;
       work.add(static_cast<unsigned>(to) - loop.first);
     }
   }
-  return loaded;
+  return followed;
 }
 
 RegisterSet written_in(const Routine& routine, const Loop& loop) {
@@ -88,39 +117,77 @@ RegisterSet written_in(const Routine& routine, const Loop& loop) {
   return written;
 }
 
+// A GLOBAL or FLAT access, of what is followed there: whether its address in VGPRs has it, and its base.
+std::pair<bool, bool> has_followed(const Node& node, const RegisterSet& followed) {
+  const GlobalOperands operands = global_operands(node.instruction);
+  const unsigned address = operands.address.vgpr();
+  if (!operands.base) return {followed[address] || followed[address + 1], false};
+  const auto base = source_of(*operands.base, node.instruction);
+  const bool has_base = base && !base->is_constant && (followed[base->first] || followed[base->first + 1]);
+  return {followed[address], has_base};
+}
+
+bool has_accesses(const Routine& routine, const Block& block) {
+  return std::any_of(routine.nodes.begin() + block.first, routine.nodes.begin() + block.last,
+                     [](const Node& node) { return node.kind == NodeKind::global; });
+}
+
 }  // namespace
 
 std::vector<LoopAccess> find_loop_accesses(const Routine& routine, unsigned piece_index) {
   const Piece& piece = routine.pieces[piece_index];
   std::vector<LoopAccess> accesses;
+  std::map<Loop, std::vector<RegisterSet>> known;
   for (unsigned b = piece.first; b < piece.last; ++b) {
     const Block& block = routine.blocks[b];
-    const bool has_global =
-        std::any_of(routine.nodes.begin() + block.first, routine.nodes.begin() + block.last,
-                    [](const Node& node) { return node.kind == NodeKind::global; });
-    const std::optional<Loop> loop = has_global ? loop_around(routine, b, piece) : std::nullopt;
+    const std::optional<Loop> loop =
+        has_accesses(routine, block) ? loop_around(routine, b, piece) : std::nullopt;
     if (!loop) continue;
     const RegisterSet written = written_in(routine, *loop);
-    RegisterSet loaded = loaded_in(routine, *loop)[b - loop->first];
+    std::vector<RegisterSet>& followed = known[*loop];
+    if (followed.empty()) followed = followed_in(routine, *loop, From::loads);
+    RegisterSet loaded = followed[b - loop->first];
     for (unsigned n = block.first; n < block.last; ++n) {
       const Node& node = routine.nodes[n];
       if (node.kind == NodeKind::global) {
+        const auto [is_loaded, base_is_loaded] = has_followed(node, loaded);
         const GlobalOperands operands = global_operands(node.instruction);
-        const unsigned address = operands.address.vgpr();
-        LoopAccess access{n, b, written[address], loaded[address]};
-        if (!operands.base) {
-          access.is_loaded |= loaded[address + 1];
-        } else if (const auto base = source_of(*operands.base, node.instruction);
-                   base && !base->is_constant) {
-          access.moves |= written[base->first];
-          access.base_is_loaded = loaded[base->first] || loaded[base->first + 1];
-        }
-        accesses.push_back(access);
+        bool moves = written[operands.address.vgpr()];
+        if (operands.base)
+          if (const auto base = source_of(*operands.base, node.instruction); base && !base->is_constant)
+            moves |= written[base->first];
+        accesses.push_back({n, b, moves, is_loaded, base_is_loaded});
       }
-      follow(node, effects_of(node, routine.wave_size, routine.vgpr_count), loaded);
+      follow(From::loads, node, effects_of(node, routine.wave_size, routine.vgpr_count), loaded);
     }
   }
   return accesses;
+}
+
+std::vector<unsigned> find_accesses_again(const Routine& routine, const Facts& facts, unsigned piece_index) {
+  const Piece& piece = routine.pieces[piece_index];
+  std::vector<unsigned> again;
+  std::map<Loop, std::vector<RegisterSet>> known;
+  for (unsigned b = piece.first; b < piece.last; ++b) {
+    const Block& block = routine.blocks[b];
+    const std::optional<Loop> loop =
+        has_accesses(routine, block) ? loop_around(routine, b, piece) : std::nullopt;
+    const std::optional<Loop> around = loop ? loop_around(routine, *loop, piece) : std::nullopt;
+    if (!around) continue;
+    std::vector<RegisterSet>& followed = known[*around];
+    if (followed.empty()) {
+      const RegisterSet carried = facts.blocks[around->first].live_in.all() & written_in(routine, *around);
+      followed = followed_in(routine, *around, From::rounds, carried);
+    }
+    RegisterSet state = followed[b - around->first];
+    for (unsigned n = block.first; n < block.last; ++n) {
+      const Node& node = routine.nodes[n];
+      if (node.kind == NodeKind::global && has_followed(node, state) == std::pair(false, false))
+        again.push_back(n);
+      follow(From::rounds, node, effects_of(node, routine.wave_size, routine.vgpr_count), state);
+    }
+  }
+  return again;
 }
 
 }  // namespace lockstep::translator

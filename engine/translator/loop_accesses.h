@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
 
 namespace lockstep::translator {
@@ -16,5 +17,9 @@ struct LoopAccess {
 
 // GLOBAL and FLAT accesses of a piece in the smallest loop that each is in.
 std::vector<LoopAccess> find_loop_accesses(const Routine& routine, unsigned piece);
+
+// Those in loops within others whose places the outer one does not change: each of its rounds begins with
+// them anew. Nodes.
+std::vector<unsigned> find_accesses_again(const Routine& routine, const Facts& facts, unsigned piece);
 
 }  // namespace lockstep::translator
