@@ -244,18 +244,39 @@ LinearMath::Result LinearMath::middle(const Result& a, const Result& b, const Re
 }
 
 LinearMath::Result LinearMath::below_2_to_24(const Result& a) {
+  return below_2_to(24, a);
+}
+
+LinearMath::Result LinearMath::below_2_to(unsigned bits, const Result& a) {
   if (!a || !ir_) return a;
-  add_doubt(a->first, ~0u << 24);
-  if (a->stride != 0) add_doubt(changing_bits(*a), ~0u << 24);
+  add_doubt(a->first, ~0u << bits);
+  if (a->stride != 0) add_doubt(changing_bits(*a), ~0u << bits);
   return a;
 }
 
 LinearMath::Result LinearMath::signed_below_2_to_23(const Result& a) {
+  return of_signed_bits(24, a);
+}
+
+LinearMath::Result LinearMath::of_signed_bits(unsigned bits, const Result& a) {
   if (!a || !ir_) return a;
   Linear raised = *a;
-  raised.first = ir_->CreateAdd(a->first, ir_->getInt32(1u << 23));
-  below_2_to_24(raised);
+  raised.first = ir_->CreateAdd(a->first, ir_->getInt32(1u << (bits - 1)));
+  below_2_to(bits, raised);
   return a;
+}
+
+// What is taken for a signed number of so many bits is one, as a rule.
+LinearMath::Result LinearMath::sign_extended(const Result& a, unsigned bits) {
+  if (!a || bits == 0) return std::nullopt;
+  Linear number;
+  if (is_uniform(a)) {
+    number.first = value([&] { return ir_->CreateAShr(ir_->CreateShl(a->first, 32 - bits), 32 - bits); });
+    return number;
+  }
+  number = *of_signed_bits(bits, a);
+  number.pair = 0;
+  return number;
 }
 
 LinearMath::Result LinearMath::low_bits(const Result& a, unsigned count) {
@@ -404,6 +425,12 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     case Opcode::v_lshl_or_b32:
       low = bit_or(shift_left(source(0), source(1)), source(2));
       break;
+    case Opcode::v_and_or_b32:
+      low = bit_or(bit_and(source(0), source(1)), source(2));
+      break;
+    case Opcode::v_or3_b32:
+      low = bit_or(bit_or(source(0), source(1)), source(2));
+      break;
     case Opcode::v_or_b32:
       low = bit_or(source(0), source(1));
       break;
@@ -473,6 +500,12 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
         low = low_bits(field, bits);
       else
         low = bit_and(shift_right(field, offset, false), constant((1u << bits) - 1));
+      break;
+    }
+    case Opcode::v_bfe_i32: {
+      const Result offset = source(1), width = source(2);
+      if (offset && width && offset->constant && width->constant && *offset->constant % 32 == 0)
+        low = sign_extended(source(0), *width->constant % 32);
       break;
     }
     case Opcode::v_mad_i64_i32:

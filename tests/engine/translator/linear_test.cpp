@@ -125,6 +125,46 @@ TEST(Linear, BitsBelowTheStrideAreSet) {
   }
 }
 
+// Products of 24 bits, and indices of 16, are made of what is taken for a signed number of so many bits.
+TEST(Linear, NumbersOfFewBits) {
+  struct Case {
+    Number number;
+    unsigned bits;
+    bool is_doubted;
+    uint32_t first;
+  };
+  for (const Case& each : {Case{{5, 1}, 24, false, 5}, Case{{0x7ffff0, 1}, 24, false, 0x7ffff0},
+                           Case{{0x7ffff1, 1}, 24, true, 0}, Case{{0u - 8, 1}, 24, false, 0u - 8},
+                           Case{{0xff800000, 4}, 24, false, 0xff800000}, Case{{0xff7fffff, 1}, 24, true, 0},
+                           Case{{0x1000005, 1}, 24, true, 0}, Case{{0x7ff8, -1}, 16, false, 0x7ff8},
+                           Case{{0x7ff8, 1}, 16, true, 0}, Case{{0u - 0x7ff8, -1}, 16, true, 0},
+                           Case{{0xffffff, 0}, 24, false, ~0u}, Case{{0x1234567f, 0}, 8, false, 0x7f}}) {
+    SCOPED_TRACE(std::to_string(each.number.first) + " " + std::to_string(each.bits));
+    const Sum sum = sum_of("v_bfe_i32 v1, v0, 0, " + std::to_string(each.bits), {{0, each.number}});
+    ASSERT_TRUE(sum.registers.at(1));
+    EXPECT_EQ(sum.is_doubted, each.is_doubted);
+    EXPECT_EQ(sum.registers.at(1)->stride, each.number.stride);
+    if (!each.is_doubted) EXPECT_EQ(sum.first.at(1), each.first);
+  }
+  EXPECT_FALSE(sum_of("v_bfe_i32 v1, v0, 4, 24", {{0, {5, 1}}}).registers.at(1));
+  EXPECT_FALSE(sum_of("v_bfe_i32 v1, v0, 0, v2", {{0, {5, 1}}, {2, {24, 0}}}).registers.at(1));
+}
+
+TEST(Linear, BitsThatArePutTogether) {
+  const Sum both = sum_of("v_and_or_b32 v1, v0, 31, v2", {{0, {64, 1}}, {2, {256, 0}}});
+  ASSERT_TRUE(both.registers.at(1));
+  EXPECT_FALSE(both.is_doubted);
+  EXPECT_EQ(both.registers.at(1)->stride, 1);
+  EXPECT_EQ(both.first.at(1), 256u);
+  // A bit that changes between lanes.
+  EXPECT_TRUE(sum_of("v_and_or_b32 v1, v0, 31, v2", {{0, {64, 1}}, {2, {258, 0}}}).is_doubted);
+  const Sum three = sum_of("v_or3_b32 v1, v0, v2, v3", {{0, {64, 1}}, {2, {256, 0}}, {3, {1024, 0}}});
+  ASSERT_TRUE(three.registers.at(1));
+  EXPECT_FALSE(three.is_doubted);
+  EXPECT_EQ(three.first.at(1), 1344u);
+  EXPECT_TRUE(sum_of("v_or3_b32 v1, v0, v2, v3", {{0, {64, 1}}, {2, {256, 0}}, {3, {1, 0}}}).is_doubted);
+}
+
 // By comparisons of what all lanes have alike.
 TEST(Linear, ChoicesOfAllLanes) {
   struct Case {

@@ -61,6 +61,33 @@ KERNEL(char) KERNEL(uchar) KERNEL(short) KERNEL(ushort) KERNEL(uint) KERNEL(uint
   }
 }
 
+// Of numbers that all lanes' fields have room for, and of those where that ends in the middle of a wave.
+TEST(StridedAccesses, SignedFields) {
+  const std::string kernels = R"(
+__kernel void of_8(__global uint* out, __global const uint* in, uint n, uint from) {
+  uint i = get_global_id(0);
+  if (i < n) out[i] = in[(int)(char)(i + from) + 128] + i;
+}
+__kernel void of_16(__global uint* out, __global const uint* in, uint n, uint from) {
+  uint i = get_global_id(0);
+  if (i < n) out[i] = in[(int)(short)(i + from) + 32768] + i;
+}
+__kernel void of_24(__global uint* out, __global const uint* in, uint n, uint from) {
+  uint i = get_global_id(0);
+  int place = mad24((int)(i + from), 3, (int)i);
+  if (i < n) out[i] = in[(place + (1 << 25)) / 1024 & 65535] + ((__global const uint*)in)[place < 65536u ? place : 5];
+}
+)";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes code = compile(kernels, wave_size);
+    const std::vector<Bytes> buffers = {Bytes(1024 * 4), random_words(65536, 5)};
+    for (const uint32_t from : {0u, 0u - 500, 100u, 127u, 32768u - 500, 0u - 32768 - 20, (1u << 23) - 500,
+                                0u - (1u << 23) - 40, 65536u - 300})
+      for (const char* kernel : {"of_8", "of_16", "of_24"})
+        expect_same(code, {dispatch(kernel, 1000, {value(from)})}, buffers);
+  }
+}
+
 // Of lanes here and there, or a few at the begin; forwards, backwards and apart.
 TEST(StridedAccesses, StoresOfSomeLanes) {
   const std::string kernels = R"(
