@@ -173,7 +173,8 @@ Value* Emitter::exchange_in_lds(const AtomicAccess& access, AtomicOperation oper
 }
 
 // Where all lanes are on and have one number, and none wants what was there: from the host's registers, and
-// done. Reading offset and number of each lane where all had been stored takes half as long again.
+// done. With a loop over the lanes, which reads both where all had been stored, histograms took 1.1 to 1.2 of
+// the time.
 void Emitter::exchange_one_number(const AtomicAccess& access, AtomicOperation operation,
                                   const AtomicPlaces& places, Value* exec, const ChunkValues& data,
                                   BasicBlock* done) {

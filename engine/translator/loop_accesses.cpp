@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -87,7 +88,7 @@ void follow(From from, const Node& node, const Effects& effects, RegisterSet& fo
 
 // At the begin of each of the loop's blocks. `before`: at that of each round.
 std::vector<RegisterSet> followed_in(const Routine& routine, const Loop& loop, From from,
-                                     const RegisterSet& before = {}) {
+                                     const RegisterSet& before) {
   std::vector<RegisterSet> followed(loop.last - loop.first + 1);
   followed[0] = before;
   Worklist work(followed.size());
@@ -132,61 +133,67 @@ bool has_accesses(const Routine& routine, const Block& block) {
                      [](const Node& node) { return node.kind == NodeKind::global; });
 }
 
+// Calls `visit` for each access that is in such a loop, with what is followed there.
+void visit_accesses(const Routine& routine, const Piece& piece, From from,
+                    const std::function<std::optional<Loop>(unsigned block)>& loop_of,
+                    const std::function<RegisterSet(const Loop& loop)>& before,
+                    const std::function<void(unsigned node, unsigned block, const Loop& loop,
+                                             const RegisterSet& followed)>& visit) {
+  std::map<Loop, std::vector<RegisterSet>> known;
+  for (unsigned b = piece.first; b < piece.last; ++b) {
+    const Block& block = routine.blocks[b];
+    const std::optional<Loop> loop = has_accesses(routine, block) ? loop_of(b) : std::nullopt;
+    if (!loop) continue;
+    std::vector<RegisterSet>& followed = known[*loop];
+    if (followed.empty()) followed = followed_in(routine, *loop, from, before(*loop));
+    RegisterSet state = followed[b - loop->first];
+    for (unsigned n = block.first; n < block.last; ++n) {
+      const Node& node = routine.nodes[n];
+      if (node.kind == NodeKind::global) visit(n, b, *loop, state);
+      follow(from, node, effects_of(node, routine.wave_size, routine.vgpr_count), state);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<LoopAccess> find_loop_accesses(const Routine& routine, unsigned piece_index) {
   const Piece& piece = routine.pieces[piece_index];
   std::vector<LoopAccess> accesses;
-  std::map<Loop, std::vector<RegisterSet>> known;
-  for (unsigned b = piece.first; b < piece.last; ++b) {
-    const Block& block = routine.blocks[b];
-    const std::optional<Loop> loop =
-        has_accesses(routine, block) ? loop_around(routine, b, piece) : std::nullopt;
-    if (!loop) continue;
-    const RegisterSet written = written_in(routine, *loop);
-    std::vector<RegisterSet>& followed = known[*loop];
-    if (followed.empty()) followed = followed_in(routine, *loop, From::loads);
-    RegisterSet loaded = followed[b - loop->first];
-    for (unsigned n = block.first; n < block.last; ++n) {
-      const Node& node = routine.nodes[n];
-      if (node.kind == NodeKind::global) {
-        const auto [is_loaded, base_is_loaded] = has_followed(node, loaded);
+  std::map<Loop, RegisterSet> written;
+  visit_accesses(
+      routine, piece, From::loads, [&](unsigned block) { return loop_around(routine, block, piece); },
+      [&](const Loop& loop) {
+        written[loop] = written_in(routine, loop);
+        return RegisterSet{};
+      },
+      [&](unsigned n, unsigned block, const Loop& loop, const RegisterSet& loaded) {
+        const Node& node = routine.nodes[n];
         const GlobalOperands operands = global_operands(node.instruction);
-        bool moves = written[operands.address.vgpr()];
+        const RegisterSet& changed = written.at(loop);
+        bool moves = changed[operands.address.vgpr()];
         if (operands.base)
           if (const auto base = source_of(*operands.base, node.instruction); base && !base->is_constant)
-            moves |= written[base->first];
-        accesses.push_back({n, b, moves, is_loaded, base_is_loaded});
-      }
-      follow(From::loads, node, effects_of(node, routine.wave_size, routine.vgpr_count), loaded);
-    }
-  }
+            moves |= changed[base->first];
+        const auto [is_loaded, base_is_loaded] = has_followed(node, loaded);
+        accesses.push_back({n, block, moves, is_loaded, base_is_loaded});
+      });
   return accesses;
 }
 
 std::vector<unsigned> find_accesses_again(const Routine& routine, const Facts& facts, unsigned piece_index) {
   const Piece& piece = routine.pieces[piece_index];
   std::vector<unsigned> again;
-  std::map<Loop, std::vector<RegisterSet>> known;
-  for (unsigned b = piece.first; b < piece.last; ++b) {
-    const Block& block = routine.blocks[b];
-    const std::optional<Loop> loop =
-        has_accesses(routine, block) ? loop_around(routine, b, piece) : std::nullopt;
-    const std::optional<Loop> around = loop ? loop_around(routine, *loop, piece) : std::nullopt;
-    if (!around) continue;
-    std::vector<RegisterSet>& followed = known[*around];
-    if (followed.empty()) {
-      const RegisterSet carried = facts.blocks[around->first].live_in.all() & written_in(routine, *around);
-      followed = followed_in(routine, *around, From::rounds, carried);
-    }
-    RegisterSet state = followed[b - around->first];
-    for (unsigned n = block.first; n < block.last; ++n) {
-      const Node& node = routine.nodes[n];
-      if (node.kind == NodeKind::global && has_followed(node, state) == std::pair(false, false))
-        again.push_back(n);
-      follow(From::rounds, node, effects_of(node, routine.wave_size, routine.vgpr_count), state);
-    }
-  }
+  visit_accesses(
+      routine, piece, From::rounds,
+      [&](unsigned block) {
+        const std::optional<Loop> inner = loop_around(routine, block, piece);
+        return inner ? loop_around(routine, *inner, piece) : std::nullopt;
+      },
+      [&](const Loop& loop) { return facts.blocks[loop.first].live_in.all() & written_in(routine, loop); },
+      [&](unsigned n, unsigned, const Loop&, const RegisterSet& carried) {
+        if (has_followed(routine.nodes[n], carried) == std::pair(false, false)) again.push_back(n);
+      });
   return again;
 }
 
