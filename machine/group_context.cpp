@@ -31,8 +31,7 @@ Storage allocate(size_t bytes) {
 }
 
 unsigned waves_of(const Launch& launch) {
-  const uint32_t items = launch.group[0] * launch.group[1] * launch.group[2];
-  return (items + launch.wave_size - 1) / launch.wave_size + launch.null_waves;
+  return static_cast<unsigned>(waves_of_items(launch, launch.group[0] * launch.group[1] * launch.group[2]));
 }
 
 size_t vgpr_bytes_of(unsigned wave_size) {
@@ -154,6 +153,10 @@ void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components
     if (counting_lanes == 0 && count_up(lanes)) counting_lanes = lanes;
 }
 
+uint64_t waves_of_items(const Launch& launch, uint64_t items) {
+  return (items + launch.wave_size - 1) / launch.wave_size + launch.null_waves;
+}
+
 uint32_t groups_along(const Launch& launch, unsigned axis) {
   return static_cast<uint32_t>((uint64_t{launch.grid[axis]} + launch.group[axis] - 1) / launch.group[axis]);
 }
@@ -176,7 +179,7 @@ void measure(const Launch& launch, GroupPlace& place) {
         launch.group[axis], launch.grid[axis] - uint64_t{place.id[axis]} * launch.group[axis]));
     place.items *= place.size[axis];
   }
-  place.waves = (place.items + launch.wave_size - 1) / launch.wave_size + launch.null_waves;
+  place.waves = static_cast<uint32_t>(waves_of_items(launch, place.items));
 }
 
 GroupContext::~GroupContext() {

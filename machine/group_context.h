@@ -46,11 +46,13 @@ struct GroupPlace {
 };
 // Of work-group `number` (x fastest).
 GroupPlace place_of(const Launch& launch, uint64_t number);
+// Of so many work-items in a group, null waves included.
+uint64_t waves_of_items(const Launch& launch, uint64_t items);
 // What follows from the id.
 void measure(const Launch& launch, GroupPlace& place);
 uint32_t groups_along(const Launch& launch, unsigned axis);
 
-// Places of groups that follow each other: no divisions.
+// Places of groups that follow each other: no divisions by the grid.
 class GroupWalk {
  public:
   GroupWalk(const Launch& launch, uint64_t number) : launch_(&launch), place_(place_of(launch, number)) {

@@ -26,7 +26,7 @@ void check(const Launch& launch) {
                                 " bytes of LDS: the hardware gives at most 65536");
   if (launch.wave_size != 32 && launch.wave_size != 64)
     throw std::invalid_argument("the wave size must be 32 or 64");
-  if (launch.null_waves > 32 || (items + launch.wave_size - 1) / launch.wave_size + launch.null_waves > 32)
+  if (launch.null_waves > 32 || waves_of_items(launch, items) > 32)
     throw std::invalid_argument("a work-group of more than 32 waves, those without work-items counted");
   if (launch.user_data.size() > 32) throw std::invalid_argument("more than 32 user SGPRs");
 }

@@ -39,8 +39,8 @@ Value* element_of_words(llvm::IRBuilder<>& ir, const AccessShape& shape, Value* 
 
 }  // namespace
 
-void Emitter::plan_walks() {
-  for (const auto& [node, block, is_certain] : find_walks(routine_, piece_)) {
+void Emitter::plan_walks(std::span<const LoopAccess> accesses) {
+  for (const auto& [node, block, is_certain] : find_walks(routine_, accesses)) {
     if (plans_[block].has_regular(node - routine_.blocks[block].first)) continue;
     // Where the wave hardly ever comes. With sixteen registers, what such a load needs takes those of the
     // lanes.

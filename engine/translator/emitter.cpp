@@ -7,7 +7,6 @@
 
 #include "engine/translator/context.h"
 #include "engine/translator/emit_rolled_run.h"
-#include "engine/translator/loop_accesses.h"
 #include "engine/translator/runtime.h"
 #include "state/wave.h"
 
@@ -307,8 +306,9 @@ void Emitter::make_function(const std::string& name, llvm::Type* result,
   doubt_in_all_lanes_ = ir_.CreateAlloca(lanes_);
   // For the runtime functions, which take lanes in memory: two address registers and four of data.
   buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_of_wave()));
-  plan_walks();
-  for (const LoopAccess& access : find_loop_accesses(routine_, piece_))
+  const std::vector<LoopAccess> accesses = find_loop_accesses(routine_, piece_);
+  plan_walks(accesses);
+  for (const LoopAccess& access : accesses)
     if (access.is_loaded || access.base_is_loaded) uneven_steps_.insert(access.node);
   for (unsigned node : find_accesses_again(routine_, facts_, piece_)) accesses_again_.insert(node);
 }

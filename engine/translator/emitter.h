@@ -26,6 +26,7 @@
 #include "engine/translator/lane_loops.h"
 #include "engine/translator/linear.h"
 #include "engine/translator/liveness.h"
+#include "engine/translator/loop_accesses.h"
 #include "engine/translator/mask_algebra.h"
 #include "engine/translator/quotients.h"
 #include "engine/translator/routine.h"
@@ -614,7 +615,7 @@ class Emitter {
     bool is_certain = false;
     unsigned block = 0;
   };
-  void plan_walks();
+  void plan_walks(std::span<const LoopAccess> accesses);
   void begin_walks();
   void begin_walk_anew(const Walk& walk);
   void forget_walks();

@@ -243,19 +243,11 @@ LinearMath::Result LinearMath::middle(const Result& a, const Result& b, const Re
                order);
 }
 
-LinearMath::Result LinearMath::below_2_to_24(const Result& a) {
-  return below_2_to(24, a);
-}
-
 LinearMath::Result LinearMath::below_2_to(unsigned bits, const Result& a) {
   if (!a || !ir_) return a;
   add_doubt(a->first, ~0u << bits);
   if (a->stride != 0) add_doubt(changing_bits(*a), ~0u << bits);
   return a;
-}
-
-LinearMath::Result LinearMath::signed_below_2_to_23(const Result& a) {
-  return of_signed_bits(24, a);
 }
 
 LinearMath::Result LinearMath::of_signed_bits(unsigned bits, const Result& a) {
@@ -474,16 +466,16 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       low = multiply(source(0), source(1));
       break;
     case Opcode::v_mul_u32_u24:
-      low = multiply(below_2_to_24(source(0)), below_2_to_24(source(1)));
+      low = multiply(below_2_to(24, source(0)), below_2_to(24, source(1)));
       break;
     case Opcode::v_mul_i32_i24:
-      low = multiply(signed_below_2_to_23(source(0)), signed_below_2_to_23(source(1)));
+      low = multiply(of_signed_bits(24, source(0)), of_signed_bits(24, source(1)));
       break;
     case Opcode::v_mad_i32_i24:
-      low = add(multiply(signed_below_2_to_23(source(0)), signed_below_2_to_23(source(1))), source(2));
+      low = add(multiply(of_signed_bits(24, source(0)), of_signed_bits(24, source(1))), source(2));
       break;
     case Opcode::v_mad_u32_u24:
-      low = add(multiply(below_2_to_24(source(0)), below_2_to_24(source(1))), source(2));
+      low = add(multiply(below_2_to(24, source(0)), below_2_to(24, source(1))), source(2));
       break;
     case Opcode::v_lshrrev_b32:
       low = shift_right(source(1), source(0), false);

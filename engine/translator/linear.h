@@ -106,9 +106,7 @@ class LinearMath {
   Result of_two(const Linear& a, const Linear& b, bool is_least, Order order);
   // The varying one of two, of which no lane may be beyond the other.
   Result within(const Result& a, const Result& b, bool is_least, Order order);
-  Result below_2_to_24(const Result& a);
   Result below_2_to(unsigned bits, const Result& a);
-  Result signed_below_2_to_23(const Result& a);
   Result of_signed_bits(unsigned bits, const Result& a);
   Result sign_extended(const Result& a, unsigned bits);
   Result inverted(const Result& a);

@@ -7,7 +7,6 @@
 
 #include "engine/translator/classify.h"
 #include "engine/translator/effects.h"
-#include "engine/translator/loop_accesses.h"
 #include "engine/translator/operands.h"
 #include "isa/memory_shape.h"
 
@@ -125,8 +124,12 @@ bool steps_by_element(const Routine& routine, unsigned block, const GlobalOperan
 }  // namespace
 
 std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece) {
+  return find_walks(routine, find_loop_accesses(routine, piece));
+}
+
+std::vector<WalkingLoad> find_walks(const Routine& routine, std::span<const LoopAccess> accesses) {
   std::vector<WalkingLoad> walks;
-  for (const LoopAccess& access : find_loop_accesses(routine, piece)) {
+  for (const LoopAccess& access : accesses) {
     const isa::Instruction& instruction = routine.nodes[access.node].instruction;
     const GlobalOperands operands = global_operands(instruction);
     // What asks for a look past the caches gets one.

@@ -2,8 +2,10 @@
 // the next round.
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "engine/translator/loop_accesses.h"
 #include "engine/translator/routine.h"
 
 namespace lockstep::translator {
@@ -20,6 +22,8 @@ struct WalkingLoad {
 };
 // Such loads of a piece, as far as the code lets one expect it; whether they do is seen when the code runs.
 std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece);
+// Of those accesses.
+std::vector<WalkingLoad> find_walks(const Routine& routine, std::span<const LoopAccess> accesses);
 
 // A store in a loop that is one block, whose lanes turn off and never on: each lane that is on in a round is
 // one element behind where it was in the last one, and nothing else there changes memory or may see it but
