@@ -31,6 +31,7 @@
 #include "engine/translator/joined_bytes.h"
 #include "engine/translator/lane_moves.h"
 #include "engine/translator/mask_halves.h"
+#include "engine/translator/mask_sums.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_merging.h"
 #include "engine/translator/pair_splitting.h"
@@ -203,6 +204,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     }
     if (has_masked_gathers(processor)) {
       combine_masks_by_halves(*function);
+      choose_mask_sums(*function);
       keep_doubt_as_masks(*function);
       permute_tables(*function);
       scatter_lane_by_lane(*function);
