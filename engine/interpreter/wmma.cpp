@@ -8,6 +8,7 @@
 #include "engine/interpreter/matrix.h"
 #include "engine/interpreter/memory_access.h"
 #include "engine/interpreter/registration.h"
+#include "engine/scalar_operand.h"
 #include "numeric/float_mode.h"
 
 namespace lockstep::interpreter {
@@ -97,7 +98,7 @@ void matrix(const Operation* op, Wave* wave, int64_t budget) {
   if (source_flags(op, 2) & kScalarSource) {
     copy_literal(op, wave);
     product.constant = scalar_at(wave, op->source[2]);
-    product.is_float_constant = (source_flags(op, 2) & kHigh) != 0;
+    product.is_float_constant = is_float_constant(op->instruction->find(isa::Role::src2)->code);
   } else {
     product.c = vgpr_chunk(wave, op->source[2], 0);
   }

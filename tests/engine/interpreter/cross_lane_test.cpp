@@ -287,17 +287,19 @@ TEST(Matrix, ConstantAddends) {
   for_each_wave([](TestWave& w) {
     for (unsigned number = 0; number < 16; ++number) w.fill(number, [](unsigned) { return 0u; });
     const std::string d = w.is_wave64() ? "v[24:27]" : "v[24:31]";
-    for (const char* op_sel : {"", " op_sel:[0,0,1]"}) {
-      const unsigned shift = *op_sel ? 16 : 0;
-      w.run("v_wmma_bf16_16x16x16_bf16 " + d + ", v[0:7], v[8:15], 2.0" + op_sel);
-      EXPECT_EQ(w.v(24, 3) >> shift & 0xffff, 0x4000u);
-      w.run("v_wmma_f16_16x16x16_f16 " + d + ", v[0:7], v[8:15], 2.0" + op_sel);
-      EXPECT_EQ(w.v(24, 3) >> shift & 0xffff, 0x4000u);
-      w.run("v_wmma_f16_16x16x16_f16 " + d + ", v[0:7], v[8:15], 1.0" + op_sel);
-      EXPECT_EQ(w.v(24, 3) >> shift & 0xffff, 0x3c00u);
-      w.run("v_wmma_bf16_16x16x16_bf16 " + d + ", v[0:7], v[8:15], 1.0" + op_sel);
-      EXPECT_EQ(w.v(24, 3) >> shift & 0xffff, 0x3f80u);
-    }
+    struct Case {
+      const char *constant, *format;
+      uint32_t bits;
+    };
+    for (const char* op_sel : {"", " op_sel:[0,0,1]"})
+      for (const Case& each : {Case{"2.0", "bf16", 0x4000}, Case{"2.0", "f16", 0x4000},
+                               Case{"1.0", "f16", 0x3c00}, Case{"1.0", "bf16", 0x3f80}, Case{"9", "f16", 9},
+                               Case{"9", "bf16", 9}, Case{"-2", "f16", 0xfffe}, Case{"-2", "bf16", 0xfffe}}) {
+        const std::string format = each.format;
+        w.run("v_wmma_" + format + "_16x16x16_" + format + " " + d + ", v[0:7], v[8:15], " + each.constant +
+              op_sel);
+        EXPECT_EQ(w.v(24, 3) >> (*op_sel ? 16 : 0) & 0xffff, each.bits) << format << each.constant << op_sel;
+      }
   });
 }
 

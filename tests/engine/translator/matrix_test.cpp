@@ -84,8 +84,12 @@ TEST(Matrix, Constants) {
   for (const unsigned wave_size : {32u, 64u})
     for (const Form& form : kForms)
       for (const char* constant : {"0", "1", "-16", "64", "0.5", "-4.0"})
-        expect_equal(numbers() + matrix(form, kApart, wave_size, "", constant) + "v_add_nc_u32 v2, v16, v17",
-                     {.wave_size = wave_size, .seed = 6});
+        for (const char* half : {"", " op_sel:[0,0,1]"}) {
+          if (*half && !form.has_halves) continue;
+          expect_equal(
+              numbers() + matrix(form, kApart, wave_size, half, constant) + "v_add_nc_u32 v2, v16, v17",
+              {.wave_size = wave_size, .seed = 6});
+        }
 }
 
 TEST(Matrix, Modifiers) {
