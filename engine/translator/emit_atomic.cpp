@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "engine/translator/emitter.h"
+#include "engine/translator/index_bits.h"
 #include "engine/translator/lane_moves.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
+#include "engine/translator/table_lookups.h"
 #include "semantics/memory_shape.h"
 
 namespace lockstep::translator {
@@ -120,17 +122,29 @@ Emitter::AtomicPlaces Emitter::atomic_places(const AtomicAccess& access, BasicBl
   }
   Value* first_byte = ir_.CreateTrunc(ir_.CreatePtrToInt(pointer, i64_), i32_);
   Value* zeros = llvm::Constant::getNullValue(lanes_);
+  BasicBlock* here = new_block("all_in_reach");
   ChunkValues offsets{};
+  for (unsigned chunk = 0; access.in_lds && chunk < chunks_; ++chunk)
+    offsets[chunk] =
+        ir_.CreateAdd(access.low[chunk], ir_.CreateVectorSplat(16, ir_.CreateTrunc(access.base, i32_)));
+  const bool is_small = access.low_bits < kReadableLdsBytes && (access.low_bits & (access.bytes - 1)) == 0;
+  if (access.in_lds && is_small) {
+    // All that an index of few bits can be is in LDS, mostly.
+    Value* most = ir_.CreateAdd(access.base, ir_.getInt64(access.low_bits));
+    Value* first_place = ir_.CreateAdd(first_byte, ir_.CreateTrunc(access.base, i32_));
+    Value* apart = ir_.CreateAnd(first_place, ir_.getInt32(access.bytes - 1));
+    Value* is_all = ir_.CreateAnd(ir_.CreateICmpSLE(most, last), ir_.CreateICmpEQ(apart, ir_.getInt32(0)));
+    BasicBlock* checked = new_block("some_in_reach");
+    branch_unlikely(ir_.CreateNot(is_all), checked, here);
+    ir_.SetInsertPoint(checked);
+  }
   Value* wrong_lanes = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* wrong = nullptr;
-    if (access.in_lds) {
-      offsets[chunk] =
-          ir_.CreateAdd(access.low[chunk], ir_.CreateVectorSplat(16, ir_.CreateTrunc(access.base, i32_)));
-    } else if (access.has_base) {
+    if (!access.in_lds && access.has_base) {
       offsets[chunk] = access.low[chunk];
       if (access.high[chunk]) wrong = ir_.CreateICmpNE(access.high[chunk], zeros);
-    } else {
+    } else if (!access.in_lds) {
       Value* from = ir_.CreateSub(begin, access.base);
       Value* from_low = ir_.CreateVectorSplat(16, ir_.CreateTrunc(from, i32_));
       Value* from_high = ir_.CreateVectorSplat(16, ir_.CreateTrunc(ir_.CreateLShr(from, 32), i32_));
@@ -147,7 +161,6 @@ Emitter::AtomicPlaces Emitter::atomic_places(const AtomicAccess& access, BasicBl
     wrong_lanes = wrong_lanes ? ir_.CreateOr(wrong_lanes, wrong) : wrong;
   }
   outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong_lanes, ir_.getInt16(0)));
-  BasicBlock* here = new_block("all_in_reach");
   branch_unlikely(outside, elsewhere, here);
   ir_.SetInsertPoint(here);
   if (!access.in_lds) note_write(range);
@@ -275,6 +288,7 @@ void Emitter::emit_atomic(unsigned index) {
   const unsigned second_register = second ? second->vgpr() : data + dwords;
 
   AtomicAccess access = atomic_access(index);
+  if (access.in_lds) access.low_bits = possible_offset_bits(routine_, facts_, block_first_, index);
   const bool is_flat = instruction.row->encoding == isa::Encoding::flat;
   Value* exec = whole_mask(kExec);
   std::array<ChunkValues, 2> words{}, second_words{};

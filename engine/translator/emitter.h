@@ -451,6 +451,7 @@ class Emitter {
     bool has_base = false;
     Value* base = nullptr;
     ChunkValues low{}, high{};
+    uint32_t low_bits = ~0u;  // which `low` may have, in lanes that are on
   };
   void emit_atomic(unsigned node);
   AtomicAccess atomic_access(unsigned node);

@@ -146,17 +146,20 @@ class Search {
 }  // namespace
 
 uint32_t possible_offset_bits(const Routine& routine, const Facts& facts, unsigned first, unsigned index) {
-  const GlobalOperands access = global_operands(routine.nodes[index].instruction);
+  const isa::Instruction& instruction = routine.nodes[index].instruction;
+  if (instruction.row->encoding == isa::Encoding::ds)
+    return Search(routine, facts, first).bits_of(index, instruction.find(Role::addr)->vgpr());
+  const GlobalOperands access = global_operands(instruction);
   const unsigned address = access.address.vgpr();
   if (access.base) return Search(routine, facts, first).bits_of(index, address);
   const auto sum = Search(routine, facts, first).find_writer(index, address);
   if (!sum) return kAnyBits;
-  const isa::Instruction& instruction = routine.nodes[*sum].instruction;
-  if (instruction.row->base != Opcode::v_add_co_u32 || instruction.dpp != isa::Dpp::none) return kAnyBits;
+  const isa::Instruction& adder = routine.nodes[*sum].instruction;
+  if (adder.row->base != Opcode::v_add_co_u32 || adder.dpp != isa::Dpp::none) return kAnyBits;
   // The other one is the base.
   std::optional<unsigned> offset;
   for (const Role role : {Role::src0, Role::src1}) {
-    const auto source = source_of(*instruction.find(role), instruction);
+    const auto source = source_of(*adder.find(role), adder);
     if (!source || source->is_constant || (offset && is_vgpr(source->first))) return kAnyBits;
     if (is_vgpr(source->first)) offset = source->first;
   }

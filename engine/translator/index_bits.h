@@ -10,8 +10,8 @@
 namespace lockstep::translator {
 
 // Of what the address of the GLOBAL access, node `index`, adds to the base that all lanes have, which are two
-// SGPRs of the instruction or of the sum that its pair of VGPRs is; in the lanes that are on there. `first`:
-// the first node of its block.
+// SGPRs of the instruction or of the sum that its pair of VGPRs is; of a DS access's address, without its
+// constant offset. In the lanes that are on there. `first`: the first node of its block.
 uint32_t possible_offset_bits(const Routine& routine, const Facts& facts, unsigned first, unsigned index);
 
 }  // namespace lockstep::translator

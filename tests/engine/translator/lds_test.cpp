@@ -189,6 +189,25 @@ TEST(Lds, AtomicsAreTheInterpreters) {
         }
 }
 
+// An index of few bits, of which all, some or none is in LDS, and where it is, aligned.
+TEST(Lds, AtomicsWhoseIndexHasFewBitsAreTheInterpreters) {
+  constexpr unsigned kBytes = interpreter::TestWave::kLdsBytes;
+  for (const unsigned wave_size : {32u, 64u})
+    for (const std::string operation : {"ds_add_u32 v1, v3", "ds_add_rtn_u32 v4, v1, v3", "ds_max_i32 v1, v5",
+                                        "ds_add_u64 v1, v[6:7]", "ds_cmpstore_b32 v1, v5, v6"})
+      for (const auto& [mask, most] : {std::pair<std::string, unsigned>{"0x1f8", 0x1f8}, {"0x1fc", 0x1fc}}) {
+        const unsigned size = operation.ends_with("v[6:7]") ? 8 : 4;
+        for (const unsigned offset : {0u, 2u, 4u, kBytes - most - size, kBytes - most - size + 4,
+                                      kBytes - most - size + 8, kBytes - size, kBytes, 0xfff8u}) {
+          const std::string code = "v_and_b32 v1, " + mask + ", v2\n" + operation +
+                                   " offset:" + std::to_string(offset) + "\ns_waitcnt lgkmcnt(0)";
+          SCOPED_TRACE(code);
+          for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x7fff'0fff'f00f'ffff}})
+            EXPECT_EQ(compare(code, {.wave_size = wave_size, .exec = exec, .seed = 12}), "");
+        }
+      }
+}
+
 // The offsets that are guessed for the only instruction of LDS.
 std::optional<OffsetsOfLanes> guessed_offsets(const std::string& text) {
   const Routine routine = routine_of(text);

@@ -20,7 +20,7 @@ uint32_t bits(const std::string& text) {
   const Routine routine = routine_of(text + "s_nop 0\n");
   unsigned last = 0;
   for (unsigned n = 0; n < routine.nodes.size(); ++n)
-    if (routine.nodes[n].kind == NodeKind::global) last = n;
+    if (routine.nodes[n].kind == NodeKind::global || routine.nodes[n].kind == NodeKind::atomic) last = n;
   return possible_offset_bits(routine, analyse(routine), 0, last);
 }
 
@@ -68,6 +68,11 @@ TEST(IndexBits, OfSumsWithABase) {
   EXPECT_EQ(bits("v_and_b32 v1, 63, v2\n" + replaced(low, "s6, v1", "v6, v1") + high + load), kAnyBits);
   EXPECT_EQ(bits("v_and_b32 v1, 63, v2\n" + replaced(low, "s6, v1", "64, v1") + high + load), kAnyBits);
   EXPECT_EQ(bits("v_and_b32 v4, 63, v2\n" + load), kAnyBits);
+}
+
+TEST(IndexBits, OfLds) {
+  EXPECT_EQ(bits("v_and_b32 v1, 0x3fc, v2\nds_add_u32 v1, v3 offset:64\n"), 0x3fcu);
+  EXPECT_EQ(bits("v_and_b32 v3, 0x3fc, v2\nds_add_u32 v1, v3\n"), kAnyBits);
 }
 
 Bytes bytes_below(size_t count, unsigned below) {
