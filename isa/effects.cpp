@@ -52,11 +52,11 @@ class Collector {
       return {};
     for (unsigned i = 0; i < instruction_.operand_count; ++i) {
       const Operand& operand = instruction_.operands[i];
-      if (operand.code == code::kVccz || operand.code == code::kExecz)
-        add_summary(operand, static_cast<uint8_t>(i));
       // From a number that is no register's the index leads to S0, which stands for those out of range
       // (guide 3.3.2.2).
       const bool is_moved = is_scalar_alu(instruction_.row->encoding) && is_relative(operand);
+      if ((operand.code == code::kVccz || operand.code == code::kExecz) && !is_moved)
+        add_summary(operand, static_cast<uint8_t>(i));
       if (!is_register(operand) && !is_moved) continue;
       if (operand.read) add_read(operand, static_cast<uint8_t>(i));
       if (operand.written) add_write(operand, static_cast<uint8_t>(i));
@@ -77,7 +77,6 @@ class Collector {
     return operand.role == Role::dst ? indices_.destination : indices_.source;
   }
   bool is_relative(const Operand& operand) const {
-    if (operand.code == code::kScc) return false;
     // Each index is some part of M0: of all ones every one that there is is not zero.
     const Indices all = register_indices(instruction_.row->opcode, ~0u);
     return (operand.role == Role::dst ? all.destination : all.source) != 0;
@@ -109,7 +108,7 @@ class Collector {
     use.first = operand.is_vgpr() || is_memory(instruction_.row->encoding)
                     ? operand.code
                     : scalar_source_code(operand, bearer_.wave_size);
-    use.count = operand.code == code::kScc ? uint16_t{1} : operand.words;
+    use.count = operand.code == code::kScc && !is_relative(operand) ? uint16_t{1} : operand.words;
     use.is_indexed = is_indexed_ && is_relative(operand);
     if (bearer_.m0 && is_relative(operand)) {
       // Out of range it is the first register that is read.

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <span>
+#include <string>
+
 #include "isa/row_facts.h"
 #include "tests/isa/llvm_oracle.h"
 
@@ -29,18 +33,26 @@ void PrintTo(const Effects& effects, std::ostream* out) {
   *out << "reads " << effects.reads << ", writes " << effects.writes;
 }
 
-Effects effects_of(const std::string& line, const Bearer& bearer = {}) {
-  test::LlvmOracle oracle(bearer.wave_size);
-  std::string error;
-  const auto bytes = oracle.assemble(line, error);
-  EXPECT_TRUE(bytes) << line << ": " << error;
+Effects effects_of(std::span<const std::byte> code, const Bearer& bearer) {
   Instruction instruction;
-  if (!bytes || decode(*bytes, bearer.wave_size, instruction) != DecodeError::none) {
-    ADD_FAILURE() << line;
+  if (decode(code, bearer.wave_size, instruction) != DecodeError::none) {
+    ADD_FAILURE() << "not decoded";
     return {};
   }
   const RegisterEffects effects = register_effects(instruction, bearer);
   return {text_of(effects.reads), text_of(effects.writes)};
+}
+Effects effects_of(const std::string& line, const Bearer& bearer = {}) {
+  SCOPED_TRACE(line);
+  test::LlvmOracle oracle(bearer.wave_size);
+  std::string error;
+  const auto bytes = oracle.assemble(line, error);
+  EXPECT_TRUE(bytes) << error;
+  return bytes ? effects_of(*bytes, bearer) : Effects{};
+}
+// Of what assemblers do not take.
+Effects effects_of(uint32_t word, const Bearer& bearer = {}) {
+  return effects_of(std::as_bytes(std::span(&word, 1)), bearer);
 }
 
 Bearer with_m0(uint32_t m0) {
@@ -101,6 +113,11 @@ TEST(RegisterEffects, M0ChoosesRegisters) {
   // Out of range: reads take the first register, writes are dropped (3.3.1.4).
   EXPECT_EQ(effects_of("s_movrels_b32 s1, s4", with_m0(200)), (E{"s0 m0", "s1"}));
   EXPECT_EQ(effects_of("s_movreld_b32 s1, s4", with_m0(200)), (E{"s4 m0", ""}));
+  // What is no SGPR, too: s_movrels_b32 s4 and s_movrels_b64 s[4:5] of SCC and VCCZ.
+  EXPECT_EQ(effects_of(0xbe8440fd, with_m0(0)), (E{"s0 m0", "s4"}));
+  EXPECT_EQ(effects_of(0xbe8441fd, with_m0(2)), (E{"s[0:1] m0", "s[4:5]"}));
+  EXPECT_EQ(effects_of(0xbe8440fb, with_m0(1)), (E{"s0 m0", "s4"}));
+  EXPECT_EQ(effects_of(0xbe8440fd), (E{"scc* m0", "s4"}));
 }
 
 TEST(RegisterEffects, RegistersThatTheWaveHasNot) {

@@ -27,6 +27,17 @@ TEST(Steps, SeeAndLeaveAllRegisters) {
               "");
 }
 
+// M0 leads from what is no SGPR to S0, and a pair to S1, too. Assemblers do not take it: s_movrels_b64 s[4:5]
+// and s_movrels_b32 s6 of SCC, VCCZ and EXECZ.
+TEST(Steps, SeeWhatIsReadForSourcesOutOfRange) {
+  for (const char* const source : {"fd", "fb", "fc"})
+    EXPECT_EQ(
+        compare("v_cmp_lt_u32 s0, v1, v2\nv_cmp_gt_u32 s1, v3, v2\n.long 0xbe8441" + std::string(source) +
+                "\n.long 0xbe8640" + source + "\nv_cmp_lt_u32 s0, v4, v2\nv_cmp_gt_u32 s1, v5, v2"),
+        "")
+        << source;
+}
+
 // A lane that is off is read after EXEC was narrowed: what was written there before must be in the wave.
 TEST(Steps, ReadLanesThatAreOff) {
   EXPECT_EQ(
