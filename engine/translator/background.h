@@ -2,12 +2,13 @@
 // else half as many as these. They are nice to the threads that run waves.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "engine/translator/translation.h"
 
@@ -18,7 +19,8 @@ class Background {
   // It ends, and waits for what runs, when the process does; threads that still run waves then may call it.
   static Background& of_process();
 
-  Background() = default;
+  // `patience`: how long end() waits for what runs.
+  explicit Background(std::chrono::seconds patience = std::chrono::seconds(30)) : patience_(patience) {}
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
@@ -27,16 +29,23 @@ class Background {
   // nobody does it.
   using Job = std::function<void(const IsCancelled&)>;
   void start(Job job);
-  // Waits for the jobs that run; others are not done.
+  // Waits for the jobs that run; others are not done. A job that has not ended when the patience has, since
+  // LLVM may go round for ever, is halted where it is, and stays so.
   void end();
 
  private:
-  void work();
+  struct Worker {
+    std::thread thread;
+    enum class State { works, ended, halted } state = State::works;
+  };
+  void work(Worker& worker);
+  void halt(Worker& worker);
 
+  const std::chrono::seconds patience_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;
-  std::vector<std::thread> threads_;
+  std::list<Worker> workers_;
   unsigned idle_ = 0;
   bool is_ending_ = false;
   int process_ = 0;  // whose threads these are

@@ -284,6 +284,23 @@ TEST(BackgroundTest, StartsNothingBehindItsEnd) {
   EXPECT_FALSE(done);
 }
 
+// A job that does not end is halted: what it has counted stays.
+TEST(BackgroundTest, EndsWithoutWhatNeverEnds) {
+  static std::atomic<uint64_t> rounds = 0;
+  testing::internal::CaptureStderr();
+  Background background(std::chrono::seconds(1));
+  background.start([](const IsCancelled&) {
+    for (;;) ++rounds;
+  });
+  while (rounds == 0) std::this_thread::yield();
+  background.end();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("has not ended for 1 s"), std::string::npos);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const uint64_t halted = rounds;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(rounds, halted);
+}
+
 TEST(BackgroundTest, EndsWithWhatRunsAndDropsTheRest) {
   std::atomic<unsigned> done = 0;
   {
