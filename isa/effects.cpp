@@ -32,7 +32,15 @@ bool keeps_part(const Instruction& instruction, const Operand& operand) {
       if (shape.used_bits(word) != ~0u) return shape.reads();
     return false;
   }
-  return is_16_bit(operand.type) || row.opcode == Opcode::v_writelane_b32 || instruction.dpp != Dpp::none;
+  switch (row.opcode) {
+    case Opcode::v_writelane_b32:
+    // One half of each register, which OPSEL names (guide 7.9).
+    case Opcode::v_wmma_f16_16x16x16_f16:
+    case Opcode::v_wmma_bf16_16x16x16_bf16:
+      return true;
+    default:
+      return is_16_bit(operand.type) || instruction.dpp != Dpp::none;
+  }
 }
 
 class Collector {

@@ -92,6 +92,10 @@ TEST(RegisterEffects, HalvesAndLanesThatStay) {
   EXPECT_EQ(effects_of("ds_load_u16_d16_hi v1, v2"), (E{"v1 v2 exec_lo", "v1~"}));
   EXPECT_EQ(effects_of("ds_load_u16 v1, v2"), (E{"v2 exec_lo", "v1"}));
   EXPECT_EQ(effects_of("v_writelane_b32 v1, s2, s3"), (E{"v1 s2 s3", "v1~"}));
+  EXPECT_EQ(effects_of("v_wmma_f16_16x16x16_f16 v[24:31], v[0:7], v[8:15], v[16:23]"),
+            (E{"v[0:7] v[8:15] v[16:23] exec_lo", "v[24:31]~"}));
+  EXPECT_EQ(effects_of("v_wmma_f32_16x16x16_f16 v[24:31], v[0:7], v[8:15], v[16:23]"),
+            (E{"v[0:7] v[8:15] v[16:23] exec_lo", "v[24:31]"}));
   EXPECT_EQ(effects_of("v_mov_b32_dpp v1, v2 row_shl:1 row_mask:0xf bank_mask:0xf"),
             (E{"v2 exec_lo", "v1~"}));
 }
