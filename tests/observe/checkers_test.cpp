@@ -419,6 +419,20 @@ TEST(Uninitialised, EachBitOfASumDependsOnWhatIsAdded) {
     EXPECT_EQ(rules_of(sum, lanes), "") << sum;
 }
 
+// 16-bit matrices are in one half of their registers, and the other one stays.
+TEST(Uninitialised, HalvesThatMatricesKeep) {
+  std::string text = "v_lshlrev_b32 v1, 2, v0\n";
+  for (unsigned number = 8; number < 24; ++number) text += "v_mov_b32 v" + std::to_string(number) + ", 0\n";
+  for (const char* const format : {"f16", "bf16"}) {
+    const std::string product = text + "v_wmma_" + format + "_16x16x16_" + format +
+                                " v[24:31], v[8:15], v[16:23], 1.0\n",
+                      store = "global_store_b32 v1, v24, s[0:1]\n";
+    EXPECT_EQ(Unwritten(product + "v_and_b32 v24, 0xffff, v24\n" + store, 1, 32).rules(), "") << format;
+    EXPECT_NE(Unwritten(product + store, 1, 32).rules(), "") << format;
+    EXPECT_NE(Unwritten(product + "v_lshrrev_b32 v24, 16, v24\n" + store, 1, 32).rules(), "") << format;
+  }
+}
+
 TEST(Uninitialised, SpilledLanesKeepWhatTheyLack) {
   Unwritten found(
       "v_lshlrev_b32 v1, 2, v0\ns_mov_b32 exec_lo, 0xffff\nv_mov_b32 v3, 1\ns_mov_b32 exec_lo, -1\n"
