@@ -115,6 +115,36 @@ TEST(LaneLoops, OthersAreTheWaves) {
   }
 }
 
+// A string for each lane, which begins where a table says: waves that walk load many of its bytes at once.
+TEST(LaneLoops, StringsAreWalksOfTheWave) {
+  const std::string text =
+      "v_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v4, v1, s[0:1]\nv_mov_b32 v6, 0\ns_waitcnt vmcnt(0)\n"
+      "v_and_b32 v4, 0x3ff, v4\nagain:\nglobal_load_u8 v7, v4, s[0:1]\nv_add_nc_u32 v4, 1, v4\n"
+      "s_waitcnt vmcnt(0)\nv_mad_u32_u24 v6, v6, 31, v7\nv_add_nc_u32 v9, 1, v9\n"
+      "v_cmp_ge_u32 vcc_lo, v9, v5\ns_and_not1_b32 exec_lo, exec_lo, vcc_lo\ns_cbranch_execnz again\n"
+      "s_mov_b32 exec_lo, -1\nv_add_nc_u32 v10, v6, v4\ns_mov_b32 vcc_lo, 0\ns_cmp_eq_u32 s59, 0";
+  EXPECT_EQ(lane_loops_in(without_end(text, 32), 32), 0u);
+  // As far as one can tell.
+  const std::string jumps = replaced(text, "v_add_nc_u32 v4, 1, v4", "v_add_nc_u32 v4, v4, v5");
+  EXPECT_EQ(lane_loops_in(without_end(jumps, 32), 32), 0u);
+  // What a table of a lane's own says next is no walk.
+  const std::string table = replaced(text, "s_waitcnt vmcnt(0)\nv_mad",
+                                     "s_waitcnt vmcnt(0)\n"
+                                     "global_load_u8 v7, v7, s[2:3]\ns_waitcnt vmcnt(0)\nv_mad");
+  EXPECT_EQ(lane_loops_in(without_end(table, 32), 32), 1u);
+  for (const std::string& code : {text, jumps, table})
+    for (const uint64_t exec : {0xffff'ffffu, 0x0ff0'f0f3u, 1u, 0u})
+      EXPECT_EQ(EnginePair({.wave_size = 32, .exec = exec, .seed = exec + 17})
+                    .run(without_end(code, 32),
+                         [&](interpreter::TestWave& wave) {
+                           wave.fill(0, [](unsigned lane) { return lane; });
+                           wave.fill(5, [&](unsigned lane) { return 3 + lane % 40; });
+                           wave.fill(9, [](unsigned) { return 0; });
+                         }),
+                "")
+          << code << exec;
+}
+
 // Lanes that share a row, an element each, or have rows that lie apart: which it is shows when the code runs.
 TEST(LaneLoops, LanesOfOneRow) {
   const std::string text =
