@@ -49,14 +49,15 @@ TEST(MaskSums, AreChoices) {
     EXPECT_EQ(choice->getCondition(), function.getArg(1));
     EXPECT_EQ(choice->getFalseValue(), function.getArg(0));
     auto* const next = llvm::cast<llvm::Instruction>(choice->getTrueValue());
-    const auto numbers = [&](int first) {
+    const auto numbers = [&](uint32_t first) {
       llvm::SmallVector<uint32_t> all;
-      for (const int number : {0, -1, 0x7fffffff, 5}) all.push_back(static_cast<uint32_t>(number + first));
+      for (const uint32_t number : {0u, ~0u, 0x7fffffffu, 5u}) all.push_back(number + first);
       return llvm::ConstantDataVector::get(context, all);
     };
     const std::array<llvm::Constant*, 2> operands{numbers(0),
                                                   llvm::cast<llvm::Constant>(next->getOperand(1))};
-    EXPECT_EQ(llvm::ConstantFoldInstOperands(next, operands, module->getDataLayout()), numbers(sum.step));
+    EXPECT_EQ(llvm::ConstantFoldInstOperands(next, operands, module->getDataLayout()),
+              numbers(static_cast<uint32_t>(sum.step)));
   }
 }
 
