@@ -142,7 +142,8 @@ const std::string kTexts[] = {
          "v_and_b32 v15, 0xff, v4\nglobal_load_b128 v[16:19], v15, s[0:1]\ns_waitcnt vmcnt(0)\n"
          "v_xor_b32 v9, v19, v9\nv_mul_lo_u32 v18, v18, v17\nglobal_store_b128 v14, v[16:19], s[0:1]\n"
          "global_load_i8 v16, v15, s[0:1]\ns_waitcnt vmcnt(0)\nv_add_nc_u32 v9, v9, v16\n"
-         "global_store_b64 v14, v[8:9], s[0:1]\nglobal_store_b16 v15, v9, s[0:1]",
+         "global_store_b64 v14, v[8:9], s[0:1]\nglobal_store_b16 v15, v9, s[0:1]\n" +
+             repeated("v_xor_b32 v18, v18, v9\nv_add_nc_u32 v9, 1, v9\n", 10),
          "", "v_mov_b32 v14, 0"),
     // Sums of 64 bits.
     loop("v_mov_b32 v14, v8",
@@ -173,6 +174,17 @@ TEST_P(CompactLoops, LanesEndWhereTheInterpretersDo) {
 
 INSTANTIATE_TEST_SUITE_P(Wave, CompactLoops, testing::Values(32u, 64u),
                          [](const auto& info) { return std::to_string(info.param); });
+
+// Where lanes mostly load and store, each for itself, it is no gain to have them side by side.
+TEST(CompactLoops, LoopsOfAccessesAreTheWaves) {
+  const std::string access =
+                        "global_load_b32 v14, v14, s[0:1]\ns_waitcnt vmcnt(0)\nv_and_b32 v14, 0xfc, v14\n",
+                    begin = "v_and_b32 v14, 0xfc, v8\n";
+  EXPECT_EQ(loops_in(loop(begin + repeated(access, 2))), 1u);
+  EXPECT_EQ(loops_in(loop(begin + repeated(access, 6))), 0u);
+  EXPECT_EQ(loops_in(loop(begin + repeated(access, 6) + repeated("v_xor_b32 v9, v9, v14\n", 12))), 1u);
+  EXPECT_EQ(loops_in(loop(begin + repeated(access, 6) + "v_rcp_f32 v9, v9\n")), 1u);
+}
 
 TEST(CompactLoops, OthersAreTheWaves) {
   ASSERT_EQ(loops_in(loop("v_mov_b32 v9, v8")), 1u);
