@@ -116,9 +116,10 @@ class Collector {
     use.first = operand.is_vgpr() || is_memory(instruction_.row->encoding)
                     ? operand.code
                     : scalar_source_code(operand, bearer_.wave_size);
-    use.count = operand.code == code::kScc && !is_relative(operand) ? uint16_t{1} : operand.words;
-    use.is_indexed = is_indexed_ && is_relative(operand);
-    if (bearer_.m0 && is_relative(operand)) {
+    const bool is_moved = is_relative(operand);
+    use.count = operand.code == code::kScc && !is_moved ? uint16_t{1} : operand.words;
+    use.is_indexed = is_indexed_ && is_moved;
+    if (bearer_.m0 && is_moved) {
       // Out of range it is the first register that is read.
       use.first = moved(operand, use.first).value_or(operand.is_vgpr() ? code::kVgpr0 : 0);
     } else if (operand.is_vgpr() && operand.vgpr() + operand.words > bearer_.vgpr_count) {

@@ -23,6 +23,8 @@ using isa::Role;
 using Kind = BitsOfOthers::Kind;
 
 constexpr unsigned kMostNodes = 200, kMostBlocks = 24;
+// Vector instructions: what a function of the transcendental unit is, and what an access must have beside it.
+constexpr unsigned kTranscendental = 20, kOperationsOfAccess = 4;
 constexpr unsigned kScalars = kRegisters - kFirstScalar;
 using ScalarSet = std::bitset<kScalars>;
 
@@ -114,6 +116,7 @@ class Candidate {
         if (!is_allowed(n, n + 1 == block(b).last)) return false;
         loop_.touched |= effects(n).reads | effects(n).writes;
         loop_.written |= effects(n).writes;
+        count(routine_.nodes[n]);
       }
       for (int to : {block(b).taken, block(b).next}) {
         if (to < 0 || is_inside(to)) continue;
@@ -124,23 +127,18 @@ class Candidate {
     }
     for (unsigned word = 0; word < words_; ++word) loop_.touched.set(kExec + word);
     loop_.masks.set(kExec);
+    // Accesses take each lane's time, however many lanes are in a chunk. (A search of a graph took 1.4 times
+    // as long compact.)
     return nodes <= kMostNodes && (loop_.do_lanes_leave || !facts_.nodes[block(header_).first].all_on) &&
-           is_worth_it();
+           loop_.operations >= kOperationsOfAccess * loop_.accesses;
   }
 
-  // Accesses take each lane's time, however many lanes are in a chunk. (A search of a graph took 1.4 times as
-  // long compact.)
-  bool is_worth_it() const {
-    constexpr unsigned kAccess = 4, kTranscendental = 20;
-    unsigned operations = 0, accesses = 0;
-    for (unsigned b : blocks_)
-      for (unsigned n = block(b).first; n < block(b).last; ++n) {
-        const Node& node = routine_.nodes[n];
-        accesses += node.kind == NodeKind::global || node.kind == NodeKind::atomic;
-        if (node.kind == NodeKind::vector_alu || node.kind == NodeKind::dual)
-          operations += node.instruction.row->flags & isa::kTrans ? kTranscendental : 1;
-      }
-    return operations >= kAccess * accesses;
+  void count(const Node& node) {
+    const bool is_pair = node.kind == NodeKind::dual;
+    loop_.accesses += node.kind == NodeKind::global || node.kind == NodeKind::atomic;
+    loop_.pairs += is_pair;
+    if (is_pair || node.kind == NodeKind::vector_alu)
+      loop_.operations += node.instruction.row->flags & isa::kTrans ? kTranscendental : 1;
   }
 
   bool is_allowed(unsigned n, bool is_last) const {

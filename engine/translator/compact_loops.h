@@ -30,6 +30,9 @@ struct CompactLoop {
   // Likewise, by node, right behind what changes memory.
   std::map<unsigned, std::map<unsigned, BitsOfOthers>> masks_behind;
   bool do_lanes_leave = false;  // one by one; else all lanes that begin the loop do all of its rounds
+  // What a round is: vector instructions, of which one of the transcendental unit counts as 20, those of them
+  // that are pairs, and accesses of memory.
+  unsigned operations = 0, pairs = 0, accesses = 0;
 };
 
 // Of a piece, by the header. Such a loop changes registers and, each lane at its own place, memory; it looks

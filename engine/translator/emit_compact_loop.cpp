@@ -27,9 +27,8 @@ constexpr unsigned kMostLanes = 16, kHalf = 8;
 constexpr uint32_t kRoundsBefore = 6;
 // Half a chunk is less of a gain, and the wave becomes what it was in between.
 constexpr uint32_t kRoundsBeforeHalf = 4;
-// What a round costs, in vector instructions: accesses, functions of the transcendental unit, and so many
-// that one round pays.
-constexpr unsigned kAccess = 8, kTranscendental = 20, kWholeChange = 100;
+// What a round costs, in vector instructions: accesses, and so many that one round pays.
+constexpr unsigned kAccess = 8, kWholeChange = 100;
 
 }  // namespace
 
@@ -83,15 +82,7 @@ void Emitter::begin_at(unsigned index) {
 uint32_t Emitter::rounds_before_compact(const CompactLoop& loop) const {
   // Who comes with few lanes has few in all rounds.
   if (!loop.do_lanes_leave) return 1;
-  unsigned cost = 0;
-  for (unsigned b : loop.blocks)
-    for (unsigned n = routine_.blocks[b].first; n < routine_.blocks[b].last; ++n) {
-      const Node& node = routine_.nodes[n];
-      if (node.kind == NodeKind::global || node.kind == NodeKind::atomic) cost += kAccess;
-      if (node.kind == NodeKind::vector_alu)
-        cost += node.instruction.row->flags & isa::kTrans ? kTranscendental : 1;
-      if (node.kind == NodeKind::dual) cost += 2;
-    }
+  const unsigned cost = loop.operations + loop.pairs + kAccess * loop.accesses;
   return std::clamp((kWholeChange + cost) / std::max(cost, 1u), 1u, kRoundsBefore);
 }
 
